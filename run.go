@@ -99,10 +99,8 @@ type Failure struct {
 	Output []string
 }
 
-// Box is a task or an acceptance criterion that is not ticked. Step is what it is a part
-// of, "" for the run.
+// Box is a task or an acceptance criterion that is not ticked.
 type Box struct {
-	Step   string
 	Text   string
 	Source Source
 }
@@ -165,8 +163,7 @@ type Run struct {
 	// the latest first.
 	Dates []Dated
 
-	// Boxes are those that the files leave open of what they call complete: the run, or
-	// steps that are done.
+	// Boxes are those that the files of a run leave open which they call complete.
 	Boxes []Box `json:"-"`
 
 	Questions []Question

@@ -159,7 +159,7 @@ func (w *witness) tryOpen(r *Run) {
 			if w.saw(name, err); err == nil && path.Ext(name) == ".md" && Garbled(head) {
 				w.Unread(Finding{
 					Code: CodeUnreadable, Source: Source{File: name}, Message: "it holds no text, so what it tells of the run is unknown",
-					Hint: "look for a second copy or a backup",
+					Hint: "look for another copy or a backup",
 				})
 			}
 		}

@@ -87,7 +87,7 @@ func (i *Installed) ask(ctx context.Context, env []string) {
 	case ctx.Err() != nil:
 		i.Version, i.Problem = "", fmt.Sprintf("does not tell its version within %s", asked)
 	case i.Version == "" && err != nil:
-		i.Problem = fmt.Sprintf("does not tell its version: %v", err)
+		i.Problem = fmt.Sprintf("does not report its version: %v", err)
 	case i.Version == "":
 		i.Problem = "does not tell its version"
 	case !slices.Contains(i.Preset.Tested, i.Version):

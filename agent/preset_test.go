@@ -154,7 +154,7 @@ func TestLook_for_programs(t *testing.T) {
 	}
 	want := map[string]string{
 		"claude": "2.1.300: was tested with 2.1.325 and 2.1.197; what it prints may have changed", "codex": "9.0.1: was tested with 0.166.0; what it prints may have changed",
-		"gemini": ": does not tell its version: exit status 3", "copilot": ": not installed", "opencode": ": not installed", "qwen": ": not installed",
+		"gemini": ": does not report its version: exit status 3", "copilot": ": not installed", "opencode": ": not installed", "qwen": ": not installed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -324,7 +324,7 @@ func (r *Result) weigh() {
 		r.Outcome, r.Reason = Failed, r.ReplyProblem
 	case r.Reply == nil:
 	case r.Reply.Outcome == "question" && len(r.Reply.Questions) == 0:
-		r.Outcome, r.Reason = Failed, "it says that it has a question and asks none"
+		r.Outcome, r.Reason = Failed, "it says it has a question but asks none"
 	case r.Reply.Outcome == "question" || len(r.Reply.Questions) > 0:
 		r.Outcome, r.Reason = NeedsPerson, "it has a question"
 	case r.Reply.Outcome == "failed" || r.Reply.Outcome == "blocked":

@@ -106,15 +106,15 @@ func agents(ctx context.Context, env []string, project string, bound bool) []Che
 			continue
 		case i.Version == "":
 			c.Level, c.Says = Limited, i.Problem
-			c.Means, c.Do = "it may hang or fail in the same way when a step is given to it", "run `"+i.Preset.Program+" --version` and see"
+			c.Means, c.Do = "it may hang or fail in the same way during a step", "run `"+i.Preset.Program+" --version` and see"
 		case i.Problem != "":
 			c.Level, c.Says = Limited, i.Version+"; tested with "+strings.Join(i.Preset.Tested, " and ")
-			c.Means = "what it prints may have changed: limits, ends and sessions may not be understood"
+			c.Means = "its output may have changed, so limits, ends and sessions may be misread"
 			c.Do = "try it on something small first, or install " + i.Preset.Tested[0]
 		}
 		if i.Hidden() {
 			c.Level, c.Says = Limited, c.Says+", behind a wrapper script"
-			c.Means = cmp.Or(c.Means, "a wrapper that is killed leaves its program at work; it has to be swept up after")
+			c.Means = cmp.Or(c.Means, "a killed wrapper leaves its program running, which must be cleaned up")
 			c.Do = cmp.Or(c.Do, "name the program itself in "+settings.FileName+", or install it without a wrapper")
 		}
 		found = true
@@ -150,7 +150,7 @@ func git(ctx context.Context, env []string, project string) Check {
 	text, err := cmd.Output()
 	m := gitVersion().FindStringSubmatch(string(text))
 	if m == nil {
-		c.Level, c.Says, c.Do = Limited, fmt.Sprintf("does not tell its version: %v", err), "run `git --version` and see"
+		c.Level, c.Says, c.Do = Limited, fmt.Sprintf("does not report its version: %v", err), "run `git --version` and see"
 		return c
 	}
 	major, _ := strconv.Atoi(m[1])
@@ -158,7 +158,7 @@ func git(ctx context.Context, env []string, project string) Check {
 	c.Says = m[0]
 	if major < wanted[0] || major == wanted[0] && minor < wanted[1] {
 		c.Level = Limited
-		c.Means = "before " + minimum() + " git lists checkouts by lines: those with a line break in their path are not seen"
+		c.Means = "before " + minimum() + " git lists one checkout per line: a path with a line break is not seen"
 		c.Do = "install git " + minimum() + " or later"
 	}
 	return c
@@ -196,7 +196,7 @@ func (o Options) files() Check {
 		return c
 	}
 	if err != nil {
-		c.Level, c.Says, c.Do = Missing, err.Error(), "name a folder that can be read with -C"
+		c.Level, c.Says, c.Do = Missing, err.Error(), "name a readable folder with -C"
 		return c
 	}
 	return place(c, p)
@@ -207,42 +207,42 @@ func place(c Check, p durable.Place) Check {
 	c.Says = p.Kind
 	switch {
 	case p.Refuses != nil:
-		c.Level, c.Says = Missing, p.Kind+", nothing can be made in the project: "+p.Refuses.Error()
+		c.Level, c.Says = Missing, p.Kind+", nothing can be created in the project: "+p.Refuses.Error()
 		c.Means, c.Do = "run, resume and answer refuse to work; status, check and brief do", "make the folder writable, or work on a copy of it"
 	case p.Full:
 		c.Level, c.Says = Missing, p.Kind+", which is full"
-		c.Means, c.Do = "nothing can be recorded, so nothing is started; status, check and brief work", "make room on it"
+		c.Means, c.Do = "nothing can be recorded, so nothing is started; status, check and brief work", "free some space on it"
 	case !p.Locks:
 		c.Level, c.Says = Missing, p.Kind+", locks do not work"
 		c.Means, c.Do = "two engines could work on the same run at once", "move the project to a local disk"
 	case p.Network:
 		c.Level = Limited
-		c.Means = "locks and writes are another machine's word: run and resume refuse to work here"
-		c.Do = "move the project to a local disk, or say --allow-network-fs if you know that its locks hold"
+		c.Means = "locks and writes depend on another machine: run and resume refuse to work here"
+		c.Do = "move the project to a local disk, or use --allow-network-fs if you know that its locks work"
 	case p.Volatile:
 		c.Level, c.Means, c.Do = Limited, "it is in memory: after a restart nothing is left to resume", "move the project to a disk"
 	case p.Layered:
 		c.Level = Limited
-		c.Means, c.Do = "it is laid over another file system, as in a container: the state may be gone with it", "put the project on a volume"
+		c.Means, c.Do = "it is an overlay, as in a container: the state may disappear with it", "put the project on a volume"
 	}
 	return c
 }
 
 // processes looks whether agents can be watched and stopped here.
 func processes() []Check {
-	c := Check{Group: "processes", Name: "processes", Level: Fine, Says: "agents and all they start can be watched and stopped"}
+	c := Check{Group: "processes", Name: "processes", Level: Fine, Says: "agents and everything they start can be watched and stopped"}
 	self, err := proc.Self()
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		c.Level, c.Says = Limited, "this system ("+runtime.GOOS+") tells little about processes"
-		c.Means = "it cannot be told whether a recorded owner is alive, and what leaves its process group outlives an agent unseen"
+		c.Level, c.Says = Limited, "this system ("+runtime.GOOS+") reports little about processes"
+		c.Means = "whether a recorded owner is alive is unknown, and processes that leave an agent's process group are not seen"
 	case err != nil || self.PID != os.Getpid():
-		c.Level, c.Says = Limited, "/proc does not tell about this process"
-		c.Means, c.Do = "it cannot be told whether a recorded owner is alive, nor find what an agent left", "mount /proc of this process namespace"
+		c.Level, c.Says = Limited, "/proc does not show this process"
+		c.Means, c.Do = "whether a recorded owner is alive is unknown, and processes that an agent left are not found", "mount /proc of this process namespace"
 	default:
 		if err := proc.Adopt(); err != nil {
 			c.Level, c.Says = Limited, "orphans cannot be adopted: "+err.Error()
-			c.Means = "what an agent starts in the background may outlive it unseen"
+			c.Means = "background processes of an agent may outlive it unseen"
 		}
 	}
 	out := []Check{c}
@@ -260,7 +260,7 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	c := Check{Group: "settings", Name: "settings", Level: Fine, Says: "the built-in ones"}
 	trust, err := settings.OpenTrust(settings.TrustFile(o.Getenv))
 	if err != nil {
-		c.Level, c.Says, c.Means = Missing, err.Error(), "nothing of the project's "+settings.FileName+" can count"
+		c.Level, c.Says, c.Means = Missing, err.Error(), "nothing in the project's "+settings.FileName+" can be used"
 		return settings.Default(), []Check{c}
 	}
 	set, untrusted, err := settings.Load(settings.Options{User: settings.UserFile(o.Getenv), Project: o.Dir, Trust: trust})
@@ -279,7 +279,7 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	if settings.TrustFile(o.Getenv) == "" {
 		out = append(out, Check{
 			Group: "settings", Name: "home", Level: Limited, Says: "neither XDG_STATE_HOME nor HOME names a folder",
-			Means: "what you trust cannot be kept: no command of a project's own file is started, and you have no settings of your own",
+			Means: "what you trust cannot be stored: no command in a project's file is started, and you have no settings of your own",
 			Do:    "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME, to a folder of your own",
 		})
 	}
@@ -296,7 +296,7 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	if untrusted != nil {
 		out = append(out, Check{
 			Group: "settings", Name: "trust", Level: Limited, Says: "the project's " + settings.FileName + " is not trusted yet",
-			Means: "nothing of it counts", Do: "`reprise trust` shows what it would start and, after a yes, trusts it",
+			Means: "none of it is used", Do: "`reprise trust` shows what it would start and, after a yes, trusts it",
 		})
 	}
 	return set, out

@@ -289,7 +289,7 @@ func TestO3_the_first_answer_counts_while_somebody_works(t *testing.T) {
 	o.open()
 	errs := []error{say("green"), say("green"), say("blue")}
 	close(said)
-	if errs[0] != nil || errs[1] != nil || errs[2] == nil || !strings.Contains(errs[2].Error(), "answered before") {
+	if errs[0] != nil || errs[1] != nil || errs[2] == nil || !strings.Contains(errs[2].Error(), "already answered") {
 		t.Errorf("%v", errs)
 	}
 	o.answered("green")
@@ -344,7 +344,7 @@ func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 	if sum.State != reprise.Complete || effects(t, e) != 1 || get(t, e.Dir, ".reprise/inbox") != "" {
 		t.Errorf("%+v, %d effects, the inbox holds %q", sum, effects(t, e), get(t, e.Dir, ".reprise/inbox"))
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `answered before: "go on", and ok used that`) {
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `already answered: "go on", and ok used that`) {
 		t.Errorf("after it was used: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // ErrApart is what hands return from Await where nothing can be done in this process
 // before something ends elsewhere, or before a time. It ends the loop: what is at work
 // stays so on record.
-var ErrApart = errors.New("what is at work ends elsewhere")
+var ErrApart = errors.New("the running attempt ends elsewhere")
 
 // Elsewhere names an attempt that is on record as started and works in another process,
 // perhaps on another machine. Number is its fencing token: once the journal has an end of

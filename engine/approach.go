@@ -53,7 +53,7 @@ func (e *UnattendedError) Error() string {
 	case e.Need == NeedsWay:
 		return "resume " + e.Run.ID + ": a choice is needed, and there is no terminal to ask on"
 	case len(open) == 0:
-		return "resume " + e.Run.ID + ": a person has to say how to continue"
+		return "resume " + e.Run.ID + ": a person must choose how to continue"
 	}
 	return "resume " + e.Run.ID + ": it waits for an answer: " + open[0].Text
 }

@@ -86,7 +86,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	f.Number, f.Account = w.hist.Step(a.Step).Attempts+1, w.account(a)
 	if a.Child != nil {
 		if w.depth >= maxDepth {
-			w.refuse(a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
+			w.refuse(a, fmt.Errorf("work on %s: it is nested %d runs deep", a.Child.ID, w.depth))
 			return nil
 		}
 		w.Waits = slices.DeleteFunc(w.Waits, func(q Waiting) bool { return q.Step == a.Step })
@@ -265,10 +265,10 @@ func (w *work) unused(f *Attempt) error {
 		if _, err := os.Lstat(f.ReplyFile); err != nil {
 			return nil
 		}
-		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Warning, Subject: f.Step, Message: fmt.Sprintf("a result of attempt %d of %s was there before it began; it does not count", f.Number, f.Step)})
+		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Warning, Subject: f.Step, Message: fmt.Sprintf("a result of attempt %d of %s existed before it began; it does not count", f.Number, f.Step)})
 		f.Number++
 	}
-	return fmt.Errorf("prepare %s: results of its next attempts are there already", f.Step)
+	return fmt.Errorf("prepare %s: results of its next attempts already exist", f.Step)
 }
 
 // replyFile is the file an agent leaves its reply in.

@@ -119,7 +119,7 @@ var bads = []bad{
 	{name: "result of the next attempt", script: `d=$(dirname "$REPRISE_RESULT"); n=${d%.1}.2
 if [ "$REPRISE_ATTEMPT" = 1 ]; then mkdir -p "$n"; cd "$n"; REPRISE_RESULT="$n/result.json"; ` + say + `exit 1; fi
 exit 0`, says: lacking + "|before it began", most: 3},
-	{name: "unknown outcome", script: `echo '{"outcome":"splendid"}' > "$REPRISE_RESULT"; exit 0`, says: "has no meaning", most: 2},
+	{name: "unknown outcome", script: `echo '{"outcome":"splendid"}' > "$REPRISE_RESULT"; exit 0`, says: "is unknown here", most: 2},
 	{name: "result a FIFO", script: `mkfifo "$REPRISE_RESULT"; exit 0`, says: "no plain file", most: 2},
 	{name: "result a link", script: `ln -s /etc/hostname "$REPRISE_RESULT"; exit 0`, says: "no plain file", most: 2},
 	{name: "result a folder", script: `mkdir "$REPRISE_RESULT"; exit 0`, says: "no plain file", most: 2},
@@ -151,7 +151,7 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 		says: "exit code 3|merge|side is checked out", most: 3, fix: `for w in "$PROJECT" "$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; do [ ! -d "$w" ] || { git -C "$w" merge --abort; git -C "$w" checkout -q main || git -C "$w" checkout -q auto-claude/001-health-endpoint; } 2> /dev/null || true; done`},
 	{name: "index lock left", not: "sdc", script: `: > "$(git rev-parse --git-dir)/index.lock"; "$ACTOR" act; exit 0`, says: "index.lock|lock", most: 3, fix: `find "$PROJECT/.git" -name index.lock -delete`},
 	{name: "worktree deleted", only: "build", script: `d=$(pwd); cd /; rm -rf "$d"; exit 3`, says: "exit code 3|checkout", most: 3},
-	{name: "worktree deleted and all is well", only: "build", script: `d=$(pwd); ` + say + `cd /; rm -rf "$d"; exit 0`, says: "times: the checkout it was to work in is gone", most: 3},
+	{name: "worktree deleted and all is well", only: "build", script: `d=$(pwd); ` + say + `cd /; rm -rf "$d"; exit 0`, says: "times: its checkout is gone", most: 3},
 	{name: "worktree moved", only: "build", script: `d=$(pwd); cd /; mv "$d" "$OUT/moved.$REPRISE_ATTEMPT"; exit 3`, says: "exit code 3|checkout", most: 3},
 
 	{name: "our folder deleted", not: "flow", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "replaced under us", most: 1, again: 1},
@@ -167,7 +167,7 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 	{name: "plan garbled", only: "build", script: `n=0; for f in $(find "$PROJECT" -name implementation_plan.json); do cp "$f" "$OUT/kept"; echo '{' > "$f"; done; exit 0`, says: "plan cannot be read", most: 1, fix: `for f in $(find "$PROJECT" -name implementation_plan.json); do cp "$OUT/kept" "$f"; done`},
 	{name: "marks all done", only: "build", script: `for f in $(find "$PROJECT" -name implementation_plan.json); do sed -i 's/"pending"/"completed"/' "$f"; done; exit 0`, says: "without a result, a commit", most: 3},
 	{name: "story marked done", only: "sdc", script: `sed -i 's/^Ready$/Done/;s/^InProgress$/Done/;s/^In Progress$/Done/;s/\[ \]/[x]/' "$PROJECT/$STATE"; exit 0`},
-	{name: "story emptied", only: "sdc", script: `cp "$PROJECT/$STATE" "$OUT/kept"; : > "$PROJECT/$STATE"; exit 0`, says: "nothing of a story is left", most: 2, fix: `cp "$OUT/kept" "$PROJECT/$STATE"`},
+	{name: "story emptied", only: "sdc", script: `cp "$PROJECT/$STATE" "$OUT/kept"; : > "$PROJECT/$STATE"; exit 0`, says: "nothing of the story is left", most: 2, fix: `cp "$OUT/kept" "$PROJECT/$STATE"`},
 	{name: "STATE.md deleted", only: "plans", script: `rm "$PROJECT/$STATE/STATE.md"; exit 0`, says: "01-SUMMARY.md is not there|says \\\"partial|partial", most: 3},
 	{name: "other plan marked done", only: "plans", script: `mkdir -p "$PROJECT/$STATE/summaries"; echo '# Summary' > "$PROJECT/$STATE/summaries/02-SUMMARY.md"; exit 0`, says: "01-SUMMARY.md is not there|partial", most: 3},
 	{name: "workflow changed", only: "flow", script: `sed -i 's/Make c/Make d/' "$PROJECT/flow.yaml"; exit 3`, says: "changed|exit code 3", most: 3, fix: `sed -i 's/Make d/Make c/' "$PROJECT/flow.yaml"`},

@@ -97,7 +97,7 @@ func (w *work) asksAbout(ev reprise.Event) bool {
 	if !asked || q.Answered {
 		return false
 	}
-	w.Parked[ev.Step] = "only a person can tell what came of it"
+	w.Parked[ev.Step] = "only a person can say what became of it"
 	return true
 }
 
@@ -125,7 +125,7 @@ func (w *work) mustMove(ops []Op) error {
 	case reflect.DeepEqual(ops, last):
 		return fmt.Errorf("work on %s: %s was recorded and changed nothing; it is not recorded again", w.ref.ID, ops[0].what())
 	case w.Rounds > maxSettle:
-		return fmt.Errorf("work on %s: it does not come to rest; the last that would be recorded is %s", w.ref.ID, ops[0].what())
+		return fmt.Errorf("work on %s: it does not settle; the last event would be %s", w.ref.ID, ops[0].what())
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []strin
 		return nil
 	}
 	if err == nil && w.atWork[a.Step] == nil && w.hist.Events == before && w.Parked[a.Step] == "" {
-		w.park(a, "nothing comes of it: what it asks was answered before")
+		w.park(a, "it has no effect: the question was already answered")
 	}
 	return err
 }

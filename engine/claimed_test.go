@@ -74,7 +74,7 @@ func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "nothing here did") || sum.Action != reprise.Ask || sum.State == reprise.Complete {
+				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "reprise has no record") || sum.Action != reprise.Ask || sum.State == reprise.Complete {
 					t.Fatalf("%v, %v, asked %+v", sum.State, sum.Action, sum.Questions)
 				}
 				if _, err := os.Stat(filepath.Join(e.Dir, "log")); err == nil {

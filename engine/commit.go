@@ -22,7 +22,7 @@ func (w *work) commitOf(ctx context.Context, f *Attempt, value string) string {
 	}
 	commit, _, err := repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, value)
 	if err != nil {
-		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.Step, Message: "the commit of the step was not found out: " + err.Error()})
+		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.Step, Message: "the commit of the step could not be determined: " + err.Error()})
 		return ""
 	}
 	return commit
@@ -109,7 +109,7 @@ func (w *work) leftBy(ctx context.Context, f *Attempt) []string {
 	}
 	now, err := w.dirty(ctx, f.Dir)
 	if err != nil {
-		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.Step, Message: "what the attempt changed was not found out: " + err.Error()})
+		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.Step, Message: "the attempt's changes could not be determined: " + err.Error()})
 		return nil
 	}
 	prefix := w.repo.Prefix()

@@ -31,7 +31,7 @@ func (w *local) home(ctx context.Context, f *Attempt) error {
 	if err == nil && from != "" {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeWorktreeForeign, Severity: reprise.Info, Subject: f.Step,
-			Message: fmt.Sprintf("the agent had %s checked out in the place of %s; what it committed there was brought to %s", from, branch, branch),
+			Message: fmt.Sprintf("the agent had checked out %s instead of %s; its commits there were moved to %s", from, branch, branch),
 		})
 	}
 	return err
@@ -151,7 +151,7 @@ func (w *local) commitWhole(stop context.Context, f *Attempt) (string, error) {
 		}
 		if !waits {
 			waits = true
-			w.tell(Progress{Kind: Noticed, Step: f.Step, Text: "done; before that is committed, another git is waited for: " + err.Error()})
+			w.tell(Progress{Kind: Noticed, Step: f.Step, Text: "done; waiting for another git before committing: " + err.Error()})
 		}
 		select {
 		case <-stop.Done():

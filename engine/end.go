@@ -84,7 +84,7 @@ func claimed(s *Seen) Ending {
 	case reply.Outcome == "blocked":
 		return blocked(s, first(reply.Summary, "the agent says that it is blocked"))
 	case reply.Outcome == "question" && len(reply.Questions) == 0:
-		return failed(s, agent.Failed, "it says that it has a question and asks none")
+		return failed(s, agent.Failed, "it says it has a question but asks none")
 	case reply.Outcome == "question":
 		return asks(s, reply.Questions)
 	}
@@ -99,7 +99,7 @@ func claimed(s *Seen) Ending {
 		case VerifyStopped:
 			return leftOpen(agent.Stopped, verifiesAgain)
 		case VerifiedNot:
-			problem = first(s.Refuted, "the command that verifies it does not succeed")
+			problem = first(s.Refuted, "its verify command fails")
 		}
 	}
 	if problem != "" {
@@ -205,8 +205,8 @@ func blocked(s *Seen, why string) Ending {
 // held leaves an attempt open on record whose finished work cannot be committed. The next
 // resume commits it and repeats nothing.
 func held(why error) Ending {
-	text := "its work is whole and on record, but git cannot commit it: " + why.Error() +
-		"; once it can, `reprise resume` commits it and does nothing again"
+	text := "its work is complete and on record, but git cannot commit it: " + why.Error() +
+		"; once git can, `reprise resume` commits it and repeats nothing"
 	if hint, ok := errors.AsType[interface {
 		error
 		Hint() string
@@ -221,7 +221,7 @@ func leftOpen(outcome agent.Outcome, why string) Ending {
 	return Ending{Outcome: string(outcome), Text: why}
 }
 
-const verifiesAgain = "stopped while it was verified; that is done again when the work continues"
+const verifiesAgain = "stopped during verification, which is repeated when the work continues"
 
 // limited records that a limit is in the way of all steps with the same account. It costs
 // no attempt.
@@ -291,7 +291,7 @@ func asks(s *Seen, asked []reprise.Asked) Ending {
 		open = append(open, q)
 	}
 	if len(open) == 0 {
-		return failed(s, agent.Failed, "it asks again what was answered: "+known)
+		return failed(s, agent.Failed, "it asks again what was already answered: "+known)
 	}
 	events := questions(s.Run, s.Events, s.Assignment, open, s.Step)
 	return Ending{Record: append(events, s.about(reprise.StepReset, "question", "waits for an answer")), Outcome: "question", Text: open[0].Text}

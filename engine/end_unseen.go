@@ -10,8 +10,8 @@ import (
 
 // Some of the proofs that an attempt finished.
 const (
-	provedByCommand = "the command that verifies it succeeds"
-	provedByRecord  = "its end is on record, and what it left is what it was"
+	provedByCommand = "its verify command succeeds"
+	provedByRecord  = "its end is on record, and what it left is unchanged"
 	provedByPerson  = "a person said that it was finished"
 )
 
@@ -90,7 +90,7 @@ func cutShort(s *Seen) Ending {
 	case policy == reprise.AskWho:
 		e := askWhatHappened(s)
 		if e.Outcome == "" {
-			e.Outcome, e.Text = string(r.Outcome), "only a person can tell what came of it"
+			e.Outcome, e.Text = string(r.Outcome), "only a person can say what became of it"
 		}
 		return e
 	case r.CutOff: // its keeper was killed, which tells nothing about its command
@@ -98,7 +98,7 @@ func cutShort(s *Seen) Ending {
 	case r.Outcome != agent.Stopped:
 		return failed(s, r.Outcome, first(r.Reason, string(r.Outcome)))
 	case policy != reprise.Rerun && len(s.Verify) > 0:
-		return leftOpen(r.Outcome, "stopped; what came of it is looked at when the work continues")
+		return leftOpen(r.Outcome, "stopped; its outcome is checked when the work continues")
 	}
 	const why = "stopped before it was finished"
 	return Ending{Record: []reprise.Event{s.about(reprise.StepReset, "stopped", why)}, Outcome: string(r.Outcome), Text: why}
@@ -206,7 +206,7 @@ func askWhatHappened(s *Seen) Ending {
 		e.Used, e.Unpark = id, true
 		return e
 	case saidSkip:
-		ev := s.about(reprise.StepSkipped, "", "left out by a person after it was cut off")
+		ev := s.about(reprise.StepSkipped, "", "skipped by a person after it was cut off")
 		ev.Actor = person
 		return Ending{Record: []reprise.Event{ev, used}, Unpark: true}
 	case saidRerun:
@@ -215,5 +215,5 @@ func askWhatHappened(s *Seen) Ending {
 		return e
 	}
 	// An answer from before the question took only its options.
-	return Ending{Record: asked, Park: "was cut off, and what a person said of it is none of the answers"}
+	return Ending{Record: asked, Park: "was cut off, and the person's reply is not one of the answers"}
 }

@@ -21,7 +21,7 @@ type OrphansError struct {
 
 // Error implements error.
 func (e *OrphansError) Error() string {
-	text := "take the project: the one who worked on it is gone, but what it started still runs"
+	text := "take the project: the process that worked on it is gone, but processes it started still run"
 	if len(e.Who) > 0 {
 		text += ": " + strings.Join(e.Who, ", ")
 	}
@@ -41,11 +41,13 @@ type UnknownQuestionError struct{ Run, Question string }
 
 // Error implements error.
 func (e *UnknownQuestionError) Error() string {
-	return fmt.Sprintf("answer %s: %s asks no such question", e.Question, e.Run)
+	return fmt.Sprintf("answer %s: %s has no such question", e.Question, e.Run)
 }
 
 // Hint says what a person can do.
-func (e *UnknownQuestionError) Hint() string { return "`reprise answer --list` shows what is asked" }
+func (e *UnknownQuestionError) Hint() string {
+	return "`reprise answer --list` shows the open questions"
+}
 
 // AnsweredError says that a question takes no other answer.
 type AnsweredError struct {
@@ -56,7 +58,7 @@ type AnsweredError struct {
 
 // Error implements error.
 func (e *AnsweredError) Error() string {
-	text := fmt.Sprintf("answer %s: it was answered before: %q", e.Question, e.Answer)
+	text := fmt.Sprintf("answer %s: already answered: %q", e.Question, e.Answer)
 	switch {
 	case e.Answer == "":
 		text = fmt.Sprintf("answer %s: it was closed without an answer and is no longer asked", e.Question)
@@ -130,7 +132,7 @@ func (e *UnsafeError) Error() string {
 // Hint says what a person can do.
 func (e *UnsafeError) Hint() string {
 	if e.Begins {
-		return "nothing of it was made; resolve that, then start it with the same command"
+		return "nothing was created; resolve that, then start it with the same command"
 	}
 	return "`reprise check` shows what blocks and what can be done"
 }
@@ -163,13 +165,13 @@ type StaleError struct {
 // Error implements error.
 func (e *StaleError) Error() string {
 	if e.Have == "" {
-		return fmt.Sprintf("resume: the state is not the one that was checked (%s): there is nothing left to resume", e.Want)
+		return fmt.Sprintf("resume: the state has changed since it was checked (%s): there is nothing left to resume", e.Want)
 	}
-	return fmt.Sprintf("%s: the state is not the one that was checked (%s, now %s)", cmp.Or(e.Op, "resume"), e.Want, e.Have)
+	return fmt.Sprintf("%s: the state has changed since it was checked (%s, now %s)", cmp.Or(e.Op, "resume"), e.Want, e.Have)
 }
 
 // Hint says what a person can do.
-func (e *StaleError) Hint() string { return "look at it again with `reprise check`" }
+func (e *StaleError) Hint() string { return "check it again with `reprise check`" }
 
 // OptionError says that an option does not exist for a run.
 type OptionError struct {
@@ -190,7 +192,7 @@ func (e *OptionError) Error() string {
 // Hint says what a person can do.
 func (e *OptionError) Hint() string {
 	if len(e.Known) == 0 {
-		return "nothing is left to choose for it: it is finished or being worked on; `reprise check` tells which"
+		return "there is nothing to choose: it is finished or being worked on; `reprise check` shows which"
 	}
 	return "one of: " + strings.Join(e.Known, ", ")
 }

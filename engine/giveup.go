@@ -66,7 +66,7 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	}
 	ref, events, err := w.beginnings(l, w.led.Files())
 	if err != nil {
-		return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+		return true, fmt.Errorf("start %s from scratch: %w", w.ref.ID, err)
 	}
 	if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
 		return true, err
@@ -108,7 +108,7 @@ func (w *work) cleanUp(ctx context.Context, l look) (bool, error) {
 		return true, err
 	}
 	w.sum.State, w.sum.Action, w.sum.Ended = reprise.Stopped, reprise.Finish, w.Now()
-	w.sum.Reasons = append(w.sum.Reasons, first(map[bool]string{true: "its state is archived in " + done.Archived}[done.Archived != ""], "statuses that were left in the middle are reset"))
+	w.sum.Reasons = append(w.sum.Reasons, first(map[bool]string{true: "its state is archived in " + done.Archived}[done.Archived != ""], "steps left in progress are reset"))
 	return true, nil
 }
 
@@ -173,7 +173,7 @@ func (w *work) discard(ctx context.Context, l look) (bool, error) {
 			left = durable.Without(left, place)
 		}
 		if _, _, err := w.beginnings(l, left); err != nil {
-			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+			return true, fmt.Errorf("start %s from scratch: %w", w.ref.ID, err)
 		}
 	}
 	if err := w.keep(ctx, l, "before discarding "+w.ref.ID); err != nil {

@@ -59,7 +59,7 @@ func (w *work) follow(ctx context.Context) error {
 		w.follows = nil
 		w.notice(reprise.Finding{
 			Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: first(ev.Step, w.ref.ID),
-			Message: fmt.Sprintf("%s was to follow before a crash and can no longer be recorded: %v", ev.Kind, err),
+			Message: fmt.Sprintf("%s was due before a crash and can no longer be recorded: %v", ev.Kind, err),
 		})
 	}
 	return nil

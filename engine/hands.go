@@ -130,7 +130,7 @@ func (h *local) Prepare(ctx context.Context, f *Attempt) error {
 func (h *local) checkout(ctx context.Context) (string, error) {
 	made, err := worktree.Ensure(ctx, h.tree())
 	if err != nil {
-		return "", fmt.Errorf("make the checkout of %s: %w", h.ref.ID, err)
+		return "", fmt.Errorf("create the checkout of %s: %w", h.ref.ID, err)
 	}
 	for _, text := range made.Notes {
 		h.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: h.ref.ID, Message: text})
@@ -277,7 +277,7 @@ func (h *local) Verify(ctx context.Context, f *Attempt) error {
 		case agent.Stopped:
 			end.Err = errCutShort
 		default:
-			end.Err = fmt.Errorf("verify %s: %s did not succeed: %s (%s)", p.Step, p.Assignment.Verify[0], first(r.Reason, string(r.Outcome)), name)
+			end.Err = fmt.Errorf("verify %s: %s failed: %s (%s)", p.Step, p.Assignment.Verify[0], first(r.Reason, string(r.Outcome)), name)
 		}
 		h.ends <- end
 	}()
@@ -351,14 +351,14 @@ func (h *local) takeIn(ctx context.Context, e *End) {
 	}
 	if p.log != nil {
 		if err := p.log.Close(); err != nil {
-			found(reprise.CodeUnreadable, "the log of the step is not whole: "+err.Error(), "", p.Log)
+			found(reprise.CodeUnreadable, "the log of the step is incomplete: "+err.Error(), "", p.Log)
 		}
 	}
 	if p.session == nil {
 		return
 	}
 	for _, left := range e.Result.LeftOver {
-		found(reprise.CodeLeftProcess, "a process outlived the step and was stopped: "+left, "an agent must end what it starts", "")
+		found(reprise.CodeLeftProcess, "a process outlived the step and was stopped: "+left, "an agent must stop what it starts", "")
 	}
 	if err := h.home(context.WithoutCancel(ctx), &p.Attempt); err != nil {
 		// Accepting the attempt reports the same error again; a failed attempt is

@@ -17,7 +17,7 @@ func TestOR1_OR7_autopilot_logs_why_it_was_held_safe(t *testing.T) {
 		{Code: "stale-run", Severity: reprise.Warning, Message: "nothing happened\nfor 9 days"},
 		{Code: "ambiguous", Severity: reprise.Info, Message: "worth knowing"},
 	}
-	want := "Held safe: autopilot, verdict caution, nothing found that blocks it; stopped in wave 1\nWarning: stale-run: nothing happened for 9 days"
+	want := "Taken as safe: autopilot, verdict caution, nothing blocks it; stopped in wave 1\nWarning: stale-run: nothing happened for 9 days"
 	if got := strings.Join(heldSafe(l), "\n"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -47,7 +47,7 @@ func (w *work) tellInAir(ctx context.Context, f *Attempt, bound binding, t *prom
 		look.Environ = bound.env
 		j, err := project.Judge(ctx, w.Dir, look)
 		if err != nil {
-			return fmt.Errorf("look for what was under way: %w", err)
+			return fmt.Errorf("look for calls in progress: %w", err)
 		}
 		w.Air.Sessions, w.Air.Again = j.Observed.SessionsOn(w.run), false
 	}

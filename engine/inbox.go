@@ -37,7 +37,7 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string, counts func(jo
 		for _, id := range slices.Sorted(mapKeys(answers)) {
 			if before, known := waits[id]; known {
 				if strings.TrimSpace(before) != strings.TrimSpace(answers[id]) {
-					return nil, &AnsweredError{Question: id, Answer: before, Why: "it can be changed once the project is no longer worked on"}
+					return nil, &AnsweredError{Question: id, Answer: before, Why: "it can be changed once no one works on the project"}
 				}
 				continue
 			}
@@ -85,7 +85,7 @@ func (w *work) letters() (out []Letter) {
 	if err != nil && w.folders.tells("inbox: "+err.Error()) {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox},
-			Message: "answers that are left for a working engine cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
+			Message: "answers waiting for a running engine cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` creates a new one",
 		})
 	}
 	n := 0
@@ -99,7 +99,7 @@ func (w *work) letters() (out []Letter) {
 			if w.folders.tells("inbox line: " + string(bytes.TrimSpace(line))) {
 				w.notice(reprise.Finding{
 					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox, Line: n},
-					Message: "an answer that was left for a working engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",
+					Message: "an answer waiting for a running engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",
 				})
 			}
 			continue

@@ -25,7 +25,7 @@ func (e *StepError) Error() string {
 	case e.Step == "":
 		return e.Run + ": --" + e.Flag + " has to name a step"
 	}
-	return fmt.Sprintf("%s: --%s is %q, and it has no such step", e.Run, e.Flag, e.Step)
+	return fmt.Sprintf("%s: --%s is %q, but it has no such step", e.Run, e.Flag, e.Step)
 }
 
 // Hint lists the steps.
@@ -42,7 +42,7 @@ func (e *StepError) Hint() string {
 		return "its files name no steps yet"
 	}
 	if e.Later {
-		parts = append(parts, "those that the work plans are known later: `reprise resume RUN --until STEP`")
+		parts = append(parts, "later steps are known once they are planned: `reprise resume RUN --until STEP`")
 	}
 	return strings.Join(parts, "; ")
 }

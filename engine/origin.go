@@ -79,7 +79,7 @@ func Budgets(dir string, getenv func(string) string) func(reprise.Ref) (func(str
 		}
 		wf, _, err := ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("read workflow %s: the file the run was started from is gone; bring it back: what the steps are to do stands nowhere else", file)
+			err = fmt.Errorf("read workflow %s: the file the run was started from is gone; restore it: nothing else says what the steps do", file)
 		}
 		if err != nil {
 			return nil, err

@@ -77,7 +77,7 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 	}
 	if err == nil && report.PendingUndo != "" {
 		// The files are half of another time.
-		reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
+		reason := fmt.Sprintf("an undo was started here and not finished; `reprise undo %s` finishes it", report.PendingUndo)
 		err = errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
 	}
 	for err == nil && len(proc.Holders("", e.Dir)) > 0 {
@@ -150,7 +150,7 @@ func (v *orphanWait) wait(ctx context.Context, held *durable.HeldError) error {
 		v.told = true
 		v.Tell(Progress{
 			Kind: Noticed, At: v.Now(), Done: -1,
-			Text: "waits for what a reprise that is gone left running: " + strings.Join(names(v.holders()), ", "),
+			Text: "waiting for processes that a dead reprise left running: " + strings.Join(names(v.holders()), ", "),
 		})
 	}
 	select {

@@ -183,7 +183,7 @@ var (
 	commits      = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 	spans        = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(s|ms|µs)\b`)
 	commitField  = regexp.MustCompile(`,"commit":"#"`)
-	interruption = regexp.MustCompile(`(?i)resum|cut-off|^(held safe|validation|warning): `)
+	interruption = regexp.MustCompile(`(?i)resum|cut-off|^(taken as safe|validation|warning): `)
 	numbers      = regexp.MustCompile(`("?(attempts?|iterations?|updated|elapsed|duration)\w*"?: ?"?)\d+`)
 )
 

@@ -38,7 +38,7 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 	if convention.Of(w.ref.Layout).Open != nil && w.hist.Listed == nil && s.Number > 0 {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeStepsChanged, Severity: reprise.Warning, Subject: s.Step, Source: reprise.Source{File: w.ref.Path},
-			Message: "whether the attempt at " + s.Step + " marked other tasks done, or removed some, is unknown: nothing on record tells which were open when it began",
+			Message: "whether the attempt at " + s.Step + " marked other tasks done, or removed some, is unknown: no record shows which were open when it began",
 			Hint:    "`git log -p " + w.ref.Path + "` shows what was changed",
 		})
 	}

@@ -339,7 +339,7 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			case used:
 				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: by}
 			case !change:
-				return nil, &AnsweredError{Question: id, Answer: q.Answer, Why: "it can be changed once the project is no longer worked on"}
+				return nil, &AnsweredError{Question: id, Answer: q.Answer, Why: "it can be changed once no one works on the project"}
 			}
 		}
 		out[id] = text

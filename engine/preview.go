@@ -70,7 +70,7 @@ func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, 
 		for _, q := range open {
 			p.would("A person is asked: %s", q.Text)
 		}
-		p.would("What follows rests on the answer.")
+		p.would("What follows depends on the answer.")
 		p.p.Outcome = reprise.OutcomeAsk
 		w.sumUp(l.Decision, zeroTime)
 		return w.show(p, errShown)
@@ -102,11 +102,11 @@ func (w *work) cutOffBeginning() project.Beginning {
 func (w *work) beginAgain(ctx context.Context, p *previewState, b project.Beginning, archives bool) error {
 	switch {
 	case !b.Afresh():
-		p.would("It was being started when the work was cut off: it is made in %s.", w.ref.Path)
+		p.would("It was being started when the work was cut off: it is created in %s.", w.ref.Path)
 	case archives:
-		p.would("It was being started afresh when the work was cut off: %s is archived, and it begins again.", b.Old.Path)
+		p.would("It was being started from scratch when the work was cut off: %s is archived, and it begins again.", b.Old.Path)
 	default:
-		p.would("It was being started afresh when the work was cut off: the old state is in the archive, and it begins again.")
+		p.would("It was being started from scratch when the work was cut off: the old state is in the archive, and it begins again.")
 	}
 	w.renewed = b.Afresh()
 	recorded := len(b.Then) - len(b.Left)
@@ -173,7 +173,7 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 	p := newPreviewState(store, &Preview{Run: ref, begins: true})
 	w.choice = c
 	w.asPreview(ctx, p)
-	p.would("It is made in %s.", ref.Path)
+	p.would("It is created in %s.", ref.Path)
 	if err := w.recordAll(ctx, e.begun(events)...); err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (l *previewLedger) Project(ctx context.Context) error {
 func (l *previewLedger) narrate(ev *reprise.Event) error {
 	l.moves = l.moves || !slices.Contains([]reprise.EventKind{reprise.RunResumed, reprise.RunStopped, reprise.EngineLeft}, ev.Kind)
 	if open := l.w.hist.Step(ev.Step).Open; open != nil && open.Attempt == ev.Attempt && ev.Actor == actor {
-		l.would("Attempt %d of %s was cut off and is settled by its policy, %s.", ev.Attempt, ev.Step, first(string(open.Policy), string(reprise.Verify)))
+		l.would("Attempt %d of %s was cut off and is settled by its on_crash policy, %s.", ev.Attempt, ev.Step, first(string(open.Policy), string(reprise.Verify)))
 	}
 	switch ev.Kind {
 	case reprise.QuestionAsked:
@@ -168,7 +168,7 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 		case ev.Outcome == "landed":
 			l.would("%s is not started again: %s.", ev.Step, ev.Text)
 		case ev.Outcome == "ask":
-			l.would("A person is asked what came of it; %s is not started before that.", ev.Step)
+			l.would("A person is asked what became of it; %s is not started before that.", ev.Step)
 		}
 	case reprise.StepFinished:
 		if ev.Attempt > 0 || ev.Commit != "" {
@@ -180,7 +180,7 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 		}
 		l.would("%s is recorded as done: %s", ev.Step, ev.Text)
 	case reprise.StepSkipped:
-		l.would("%s is left out.", ev.Step)
+		l.would("%s is skipped.", ev.Step)
 	case reprise.StepReset:
 		if ev.Actor == person {
 			l.would("%s begins again.", ev.Step)
@@ -193,7 +193,7 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 		}
 		l.would("The question on %s is closed without an answer: %s", q.Subject, q.Text)
 	case reprise.AnswerWithdrawn:
-		l.would("The answer to %s is taken back: %s.", ev.Question, ev.Text)
+		l.would("The answer to %s is withdrawn: %s.", ev.Question, ev.Text)
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 	case s.Merged != "":
 		p.would("%s", s.Merged)
 	case s.Reached:
-		p.would("%s is closed: that is as far as it goes.", w.choice.Until)
+		p.would("%s is closed: it stops here.", w.choice.Until)
 	default:
 		p.would("Then: %s.", s.Action)
 		for _, reason := range s.Reasons {
@@ -287,7 +287,7 @@ func (h *previewHands) Keep(_ context.Context, r *reprise.Run, _ string, going b
 		_, refused = upkeep.CanGoOn(h.store, r)
 	}
 	if refused == nil {
-		h.preview.would("The state and the working tree are kept first; an undo brings them back.")
+		h.preview.would("A snapshot of the state and the working tree is taken first; an undo restores it.")
 	}
 	return "", refused
 }
@@ -350,7 +350,7 @@ func (h *previewHands) Start(ctx context.Context, f *Attempt) error {
 // Verify implements Hands.
 func (h *previewHands) Verify(context.Context, *Attempt) error {
 	h.preview.moves = true
-	h.preview.would("Its command that verifies it is asked first, which is not run now.")
+	h.preview.would("Its verify command would run first; it is not run now.")
 	return errNotAsked
 }
 
@@ -393,7 +393,7 @@ func (h *previewHands) PutAway(old reprise.Ref) (string, error) {
 // GiveUp implements Archive.
 func (h *previewHands) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error) {
 	h.preview.moves = true
-	h.preview.would("Statuses that were left in the middle are reset, and the state is archived.")
+	h.preview.would("Steps left in progress are reset, and the state is archived.")
 	for _, ev := range upkeep.Resets(r, h.Now()) {
 		if err := projectTo(ctx, h.preview.dry, h.layout, h.ref, ev); err != nil {
 			return nil, err

@@ -254,7 +254,7 @@ func TestEV7_X10_a_preview_asks_what_came_of_a_step_that_must_not_be_done_twice(
 	at := time.Now().Add(time.Minute).Truncate(time.Second)
 	e.Ask, e.Now = nil, func() time.Time { return at }
 	p := samePreview(t, e, ref, engine.Choice{})
-	if p == nil || !strings.Contains(strings.Join(p.Would, "\n"), "A person is asked what came of it; mail is not started before that.") {
+	if p == nil || !strings.Contains(strings.Join(p.Would, "\n"), "A person is asked what became of it; mail is not started before that.") {
 		t.Fatalf("%+v", p)
 	}
 	q := func() string {

@@ -42,7 +42,7 @@ func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.E
 		return ref, nil, reprise.ErrNotFromNothing
 	}
 	if len(events) == 0 && len(w.choice.Skip) > 0 {
-		return ref, nil, fmt.Errorf("%s is there already, and nothing of it is left out by this", ref.Path)
+		return ref, nil, fmt.Errorf("%s already exists, so nothing of it can be skipped", ref.Path)
 	}
 	for _, step := range w.choice.Skip {
 		events = append(events, leftOut(step))
@@ -56,7 +56,7 @@ func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.E
 // else has to be done.
 func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, events []reprise.Event) (*work, error) {
 	place, was := reprise.Place(ref), reprise.Place(w.ref)
-	decided := reprise.Event{Kind: reprise.RunRenewed, Actor: person, Text: "to be started afresh, says a person; the state is archived", Run: &place}
+	decided := reprise.Event{Kind: reprise.RunRenewed, Actor: person, Text: "a person said to start from scratch; the state is archived", Run: &place}
 	resets := upkeep.Resets(l.Run, w.Now())
 	if ref.Path == w.ref.Path {
 		decided.Then = append(resets, events...)
@@ -130,7 +130,7 @@ func (w *work) renew(ctx context.Context) error {
 			w.renewal.Left = w.renewal.Left[1:]
 			w.notice(reprise.Finding{
 				Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: ev.Step,
-				Message: fmt.Sprintf("it could not be taken back that it was begun: %v", err),
+				Message: fmt.Sprintf("its beginning could not be undone: %v", err),
 			})
 		}
 	}
@@ -185,7 +185,7 @@ func begins(events []reprise.Event) (n int) {
 func (w *work) mayPutAway() error {
 	old := w.renewal.Old
 	if !w.renewal.Of(w.ref) {
-		return fmt.Errorf("its journal speaks of another run, %s", w.renewal.Run.Path)
+		return fmt.Errorf("its journal is about another run, %s", w.renewal.Run.Path)
 	}
 	if w.renewal.Moves() {
 		l := convention.Find(old.Layout)
@@ -197,7 +197,7 @@ func (w *work) mayPutAway() error {
 			return err
 		}
 		if !slices.ContainsFunc(refs, func(ref reprise.Ref) bool { return ref.Path == old.Path }) {
-			return fmt.Errorf("%s is no run", old.Path)
+			return fmt.Errorf("%s is not a run", old.Path)
 		}
 	}
 	return w.store.CanArchive(old.Path)
@@ -224,14 +224,14 @@ func (w *work) renewAgain(ctx context.Context) error {
 		w.renewal, w.follows = reprise.Renewal{}, nil
 		w.notice(reprise.Finding{
 			Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: w.ref.ID,
-			Message: fmt.Sprintf("it was to start afresh before a crash and no longer can: %v", err),
+			Message: fmt.Sprintf("it was starting from scratch before a crash and no longer can: %v", err),
 		})
 		return nil
 	}
 	w.renewed, w.follows = true, nil
 	w.notice(reprise.Finding{
 		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: w.ref.ID,
-		Message: "it was being started afresh when the work was cut off; that has been carried to its end",
+		Message: "it was being started from scratch when the work was cut off; that is finished now",
 	})
 	// The files that say how it is worked on are new.
 	if w.playbook, err = w.playbookOf(w.led.Files(), w.ref); err != nil {
@@ -245,10 +245,10 @@ type betweenError struct{ run string }
 
 // Error implements error.
 func (e *betweenError) Error() string {
-	return "look at " + e.run + ": it was being started afresh when the work was cut off, its files are not there yet"
+	return "look at " + e.run + ": it was being started from scratch when the work was cut off; its files do not exist yet"
 }
 
 // Hint says what a person can do.
 func (e *betweenError) Hint() string {
-	return "`reprise resume " + e.run + "` carries the fresh start to its end; the old state is in the archive"
+	return "`reprise resume " + e.run + "` finishes the fresh start; the old state is in the archive"
 }

@@ -17,7 +17,7 @@ func (w *work) tellReopened(step string) {
 	}
 	w.notice(reprise.Finding{
 		Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: step, Source: s.Source,
-		Message: fmt.Sprintf("%s was finished at %s, and its files call it %s now, and nothing here changed them: it is started again", step, end.At.UTC().Format("2006-01-02 15:04:05 MST"), s.Status),
+		Message: fmt.Sprintf("%s was finished at %s, but its files now call it %s, and reprise did not change them: it is started again", step, end.At.UTC().Format("2006-01-02 15:04:05 MST"), s.Status),
 		Hint:    "`reprise log` shows what was recorded",
 	})
 }

@@ -30,7 +30,7 @@ func TestRecordingWithoutEffectIsAnErrorAndNotALoop(t *testing.T) {
 		"a wait in between":      {[][]Op{{closing}, {{Await: true}}, {closing}}, ""},
 		"waits":                  {[][]Op{{{Await: true}}, {{Await: true}}}, ""},
 		"the same letter twice":  {[][]Op{{heard, taken}, {heard, taken}}, ""},
-		"it never comes to rest": {many, "does not come to rest"},
+		"it never comes to rest": {many, "does not settle"},
 		"it comes to rest":       {append(many[:maxSettle:maxSettle], []Op{{Leave: true}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -251,7 +251,7 @@ func (w *work) resumeEvents(l look) []reprise.Event {
 
 // resumedEvent says where the run is resumed, after how long, and why that is safe.
 func (w *work) resumedEvent(l look) reprise.Event {
-	at := "nothing that could be started"
+	at := "nothing could be started"
 	if l.Decision.Point != nil {
 		at = l.Decision.Point.ID
 		if l.Decision.Point.Phase != "" && l.Decision.Point.Phase != l.Decision.Point.ID {
@@ -293,7 +293,7 @@ func heldSafe(l look) []string {
 			warnings = append(warnings, "Warning: "+oneLine(f.Code+": "+f.Message, maxLoggedLen))
 		}
 	}
-	held := "Held safe: autopilot, verdict " + l.Decision.Verdict.String() + ", nothing found that blocks it"
+	held := "Taken as safe: autopilot, verdict " + l.Decision.Verdict.String() + ", nothing blocks it"
 	if few := fewOf(reasons, maxLogged); len(few) > 0 {
 		held += "; " + strings.Join(few, "; ")
 	}

@@ -22,12 +22,12 @@ type FlowError struct {
 
 // Error implements error.
 func (e *FlowError) Error() string {
-	return fmt.Sprintf("resume %s: %s was changed since the run was started, and the run cannot continue with it: %s", e.Run, e.File, strings.Join(e.Reasons, "; "))
+	return fmt.Sprintf("resume %s: %s has changed since the run was started, and the run cannot continue with it: %s", e.Run, e.File, strings.Join(e.Reasons, "; "))
 }
 
 // Hint says what a person can do.
 func (e *FlowError) Hint() string {
-	return "restore the file, or what it says of these steps; `reprise resume " + e.Run + " --fresh` starts over with it as it is now"
+	return "restore the file, or these steps in it; `reprise resume " + e.Run + " --fresh` starts over with it as it is now"
 }
 
 // changedFlow is the workflow file of the run if it was changed since.
@@ -121,7 +121,7 @@ func (w *work) revise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told := o.from.file + " was changed since the run was started; from now on it is worked on as the file says now"
+	told := o.from.file + " has changed since the run was started; the run continues with the changed file"
 	if d := w.differences(o); d != "" {
 		told += ": " + d
 	}

@@ -33,7 +33,7 @@ func hearAnswers(v *View) (ops []Op) {
 		}
 		q := v.Run.Question(l.Question)
 		if q == nil {
-			about(l.Question, reprise.Info, fmt.Sprintf("an answer came to %s, which no question asks for", l.Question), "")
+			about(l.Question, reprise.Info, fmt.Sprintf("an answer came for %s, but there is no such question", l.Question), "")
 			continue
 		}
 		before, given := answers[q.ID]
@@ -42,7 +42,7 @@ func hearAnswers(v *View) (ops []Op) {
 		}
 		if given {
 			if strings.TrimSpace(before) != strings.TrimSpace(l.Answer) {
-				about(l.Question, reprise.Warning, fmt.Sprintf("another answer came to %s after it was answered; the first one counts", l.Question), "")
+				about(l.Question, reprise.Warning, fmt.Sprintf("another answer came for %s after it was answered; the first one counts", l.Question), "")
 			}
 			continue
 		}

@@ -65,7 +65,7 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 		}
 	}
 	if said == d.Again {
-		then = append(then, withdrawals(v, "what it was said of is done again", anyStep)...)
+		then = append(then, withdrawals(v, "the step it was about is done again", anyStep)...)
 	}
 	return append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: actor})
 }

@@ -22,7 +22,7 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		events = append(again, withdrawals(w.known(), "what it was said of is done again", w.restingOn(w.choice.From))...)
+		events = append(again, withdrawals(w.known(), "the step it was about is done again", w.restingOn(w.choice.From))...)
 	}
 	out := w.choice.Skip
 	for _, step := range out {
@@ -51,7 +51,7 @@ func (w *work) skippedGroup() (group, closed []reprise.Event) {
 		if len(w.Unasked) == 0 || q.Closed || !slices.Equal(q.Group, w.Unasked) {
 			continue
 		}
-		text := "left out by a person: " + q.Subject + " is skipped, its question has no answer"
+		text := "skipped by a person: " + q.Subject + " is skipped, its question has no answer"
 		if len(closed) == 0 {
 			for _, step := range w.run.OpenIn(q.Group) {
 				group = append(group, reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: text})
@@ -81,7 +81,7 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 	for _, step := range steps {
 		switch s := run.Step(step); {
 		case s == nil:
-			return fmt.Errorf("skip %s: the files of %s keep no such step", step, run.ID)
+			return fmt.Errorf("skip %s: the files of %s have no such step", step, run.ID)
 		case !s.Status.Closed():
 			return fmt.Errorf("skip %s: the files of %s have no place for it: it would still be %s", step, run.ID, s.Status)
 		}
@@ -151,11 +151,11 @@ func (w *work) leftOutSince() []string {
 
 // leftOut is the event that a person skips a step.
 func leftOut(step string) reprise.Event {
-	return reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: "left out by a person"}
+	return reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: "skipped by a person"}
 }
 
 func resetBy(step string) reprise.Event {
-	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "to be done again, says a person"}
+	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "a person said to do it again"}
 }
 
 // resetsFrom are the events that reset steps to begin at one of them: the step, what
@@ -166,7 +166,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
 	if at < 0 && !failed && !w.offered(step) {
-		return nil, fmt.Errorf("begin at %s: %s has no such step, or none that could begin again", step, w.ref.ID)
+		return nil, fmt.Errorf("begin at %s: %s has no such step, or it cannot begin again", step, w.ref.ID)
 	}
 	stages := w.tiredStages()
 	if at < 0 {
@@ -193,7 +193,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 		return nil, fmt.Errorf("begin at %s: %w", step, err)
 	}
 	if s := run.Step(step); s != nil && s.Status.Closed() && !failed {
-		return nil, fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
+		return nil, fmt.Errorf("begin at %s: the files of %s cannot mark it as not done", step, w.ref.ID)
 	}
 	return events, nil
 }

@@ -18,7 +18,7 @@ func (w *work) sessionCost(ctx context.Context, f *Attempt, bound binding) (*Ses
 	if !bound.continues || session == "" {
 		return nil, nil
 	}
-	c := &SessionCost{ID: session, Resumed: f.Resumes, Why: "the session is on record, and knows what it did"}
+	c := &SessionCost{ID: session, Resumed: f.Resumes, Why: "the session is on record and knows what it did"}
 	if !f.Resumes {
 		c.Why = "you chose a new session"
 	}

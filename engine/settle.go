@@ -396,7 +396,7 @@ func (w *work) stuck(a reprise.Assignment, outcome string) {
 	again := w.LastDone == a.Step+" "+outcome
 	w.LastDone = a.Step + " " + outcome
 	if w.Times[a.Step]++; again && a.Local == "" || w.Times[a.Step] > maxAgain {
-		w.park(a, "was finished and is asked for again; its files do not take it in")
+		w.park(a, "was finished, but its files do not record it")
 	}
 }
 

@@ -171,7 +171,7 @@ func TestLR8_a_group_that_is_not_certain_is_not_skipped(t *testing.T) {
 	rewrite(t, dir, checkoutState+"clarifications.md", "Task Group 3: confirmation", "Task Group 3")
 	before := contents(t, dir)
 	_, err := newEngine(dir).Resume(t.Context(), checkout, engine.Choice{Option: "skip-group"})
-	if !isOption(err) || !strings.Contains(err.Error(), "Task Group 3 cannot be skipped: no plan says that it is of that group") {
+	if !isOption(err) || !strings.Contains(err.Error(), "Task Group 3 cannot be skipped: no plan says that it belongs to that group") {
 		t.Errorf("%v", err)
 	}
 	if now := contents(t, dir); len(now) != len(before) || now[checkoutState+"STATE.md"] != before[checkoutState+"STATE.md"] {

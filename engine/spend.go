@@ -51,7 +51,7 @@ func (w *work) warnOfUnknown(s *Seen, u reprise.Usage) {
 	}
 	w.notice(reprise.Finding{
 		Code: reprise.CodeCostUnknown, Severity: reprise.Warning, Subject: s.Step,
-		Message: "what it cost is not known, so that max_cost does not count it", Hint: "set max_tokens, or the price of the model in prices",
+		Message: "its cost is unknown, so max_cost does not include it", Hint: "set max_tokens, or the price of the model in prices",
 	})
 }
 
@@ -221,7 +221,7 @@ func lapsed(questions []reprise.Question, over *reprise.Asked) (out []reprise.Ev
 		}
 		text := q.Answer
 		if !q.Answered {
-			text = "the budget is no longer used up, or by another amount; this is no longer asked"
+			text = "the budget or what was used has changed; this is no longer asked"
 		}
 		out = append(out, reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: text, Actor: actor})
 	}

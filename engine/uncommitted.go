@@ -43,10 +43,10 @@ func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string)
 	}{
 		{since, "it was changed after the step ended"},
 		{after, "an earlier attempt of the step changed it, and it was changed again after that"},
-		{unseen, "what changed before the step began is not recorded"},
-		{shared, "others worked in the same folder, and whose it is cannot be told"},
+		{unseen, "what changed before the step began is unknown"},
+		{shared, "others worked in the same folder, so whose it is is unclear"},
 		{before, "the step changed it, and it had changes before the step began"},
-		{cutOff, "there is no telling whether the attempt that was cut off or a person changed it"},
+		{cutOff, "either the attempt that was cut off or a person changed it"},
 	} {
 		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.Dir + " " + name + " " + kind.why) })
 		if len(names) == 0 {
@@ -113,7 +113,7 @@ func (w *work) tellNested(ctx context.Context, f *Attempt) {
 		}
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: f.Step,
-			Message: fmt.Sprintf("%s: %s is left uncommitted: it lies in a repository of its own (%s)", f.Step, own, at),
+			Message: fmt.Sprintf("%s: %s is left uncommitted: it is in a repository of its own (%s)", f.Step, own, at),
 			Hint: fmt.Sprintf("`git -C %[1]s add %[2]s; git -C %[1]s commit -m %[3]s`",
 				reprise.Pasted(path.Join(f.Inside, filepath.ToSlash(at)), "FOLDER"), reprise.Pasted(below, "FILE"), reprise.Pasted(f.Step, "STEP")),
 		})

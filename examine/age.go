@@ -20,7 +20,7 @@ func futureTime(r *reprise.Run, o *World) []reprise.Finding {
 		return nil
 	}
 	return []reprise.Finding{{
-		Message: fmt.Sprintf("last activity is dated %s, which has not come yet", r.LastActivity.Format(time.DateOnly)),
+		Message: fmt.Sprintf("last activity is dated %s, which is in the future", r.LastActivity.Format(time.DateOnly)),
 		Source:  r.LastActivitySource,
 		Hint:    "check this machine's clock; the time in the file may be invented",
 	}}
@@ -32,9 +32,9 @@ func staleRun(r *reprise.Run, o *World) []reprise.Finding {
 	switch {
 	case r.LastActivity.IsZero() && r.LastActivitySource.File != "":
 		return []reprise.Finding{{
-			Message: "when something last happened is not known: the history of this clone does not reach back that far",
+			Message: "the last activity is unknown: the history of this clone does not reach back that far",
 			Source:  r.LastActivitySource,
-			Hint:    "fetch the rest of it with `git fetch --unshallow`, or look at what changed before resuming",
+			Hint:    "get the full history with `git fetch --unshallow`, or look at what changed before you resume",
 		}}
 	case o.Now.IsZero() || r.LastActivity.IsZero():
 		return nil
@@ -43,7 +43,7 @@ func staleRun(r *reprise.Run, o *World) []reprise.Finding {
 	if reprise.BandOf(old) != reprise.BandStale {
 		return nil
 	}
-	message := fmt.Sprintf("nothing happened for %d days; the project may have moved on", int(old/(24*time.Hour)))
+	message := fmt.Sprintf("nothing has happened for %d days; the project may have moved on", int(old/(24*time.Hour)))
 	if s := lastSession(r, o); s != nil {
 		message = fmt.Sprintf("its files record nothing for %d days, but a session of %s worked in this folder %s ago",
 			int(old/(24*time.Hour)), s.CLI, span(max(0, o.Now.Sub(s.Last))))

@@ -111,22 +111,22 @@ func absence(a *reprise.Artifact, made bool) string {
 		fmt.Fprintf(&b, "; %s needs it", name(a.NeededBy))
 	}
 	if made {
-		fmt.Fprintf(&b, ", and %s, which makes it, must run again", name(a.MadeBy))
+		fmt.Fprintf(&b, ", and %s, which creates it, must run again", name(a.MadeBy))
 	}
 	return b.String()
 }
 
 // repairs is what to do about a file that is there and cannot be used.
-const repairs = "`reprise repair` brings an earlier version back where there is one; else look for a second copy or a backup"
+const repairs = "`reprise repair` restores an earlier version if there is one; otherwise look for another copy or a backup"
 
 func remedy(r *reprise.Run, a *reprise.Artifact, made bool) string {
 	switch {
 	case r.Restorable(a.Path):
 		return repairs
 	case slices.Contains(r.Unread, a.Path):
-		return "make it readable: nothing else is wrong with it as far as is known"
+		return "make it readable; nothing else seems wrong with it"
 	case made:
-		return "restore it from version control, or let the step that makes it run again"
+		return "restore it from version control, or run the step that creates it again"
 	case a.Critical:
 		return "restore it from version control; without it this run cannot continue"
 	}

@@ -33,7 +33,7 @@ func retryLoop(r *reprise.Run, _ *World) []reprise.Finding {
 		out = append(out, reprise.Finding{
 			Subject: s.ID, Source: s.Source,
 			Message: fmt.Sprintf("%s was tried %d times and %s", name(s.ID), tried, end),
-			Hint:    "see why it does not succeed before it is tried again",
+			Hint:    "find out why it fails before you retry it",
 		})
 	}
 	return out

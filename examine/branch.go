@@ -63,7 +63,7 @@ func wrongBranch(r *reprise.Run, o *World) []reprise.Finding {
 	}
 	if !hasBranch(o.Git, r.Branch) {
 		f.Message = fmt.Sprintf("the run works on branch %s, which does not exist here; the checkout is on %s", name(r.Branch), name(c.branch))
-		f.Hint = "fetch the branch if it is elsewhere; if it was merged or never made, continue where its work is"
+		f.Hint = "fetch the branch if it exists elsewhere; if it was merged or never created, continue where its work is"
 		if r.State == reprise.NotStarted {
 			return nil // it is made when the run starts
 		}
@@ -84,11 +84,11 @@ func detachedHead(r *reprise.Run, o *World) []reprise.Finding {
 		return nil
 	}
 	f := reprise.Finding{
-		Message: "the checkout is on no branch, so commits made here belong to none",
-		Hint:    "switch to a branch first, or make one here: `git switch -c NAME`",
+		Message: "the checkout is on no branch, so commits made here are easily lost",
+		Hint:    "switch to a branch first, or create one here: `git switch -c NAME`",
 	}
 	if c.name != "" {
-		f.Message = fmt.Sprintf("the checkout in %s is on no branch, so commits made there belong to none", name(c.name))
+		f.Message = fmt.Sprintf("the checkout in %s is on no branch, so commits made there are easily lost", name(c.name))
 	}
 	if r.Branch != "" {
 		f.Message += fmt.Sprintf("; the run works on %s", name(r.Branch))
@@ -104,7 +104,7 @@ func brokenBranch(r *reprise.Run, o *World) (out []reprise.Finding) {
 			continue
 		}
 		out = append(out, reprise.Finding{
-			Message: fmt.Sprintf("branch %s points at no commit: its ref is empty or holds zeros, as a power cut can leave it", name(branch)),
+			Message: fmt.Sprintf("branch %s points at no commit: its ref is empty or full of zeros, as after a power cut", name(branch)),
 			Hint:    fmt.Sprintf("`reprise repair %s` points it at the last commit on record", reprise.Pasted(r.ID, "RUN")),
 		})
 	}

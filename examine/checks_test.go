@@ -154,7 +154,7 @@ func TestOR3_checks_on_files_and_time(t *testing.T) {
 		{"damaged", code, artifact(func(a *reprise.Artifact) { a.Presence = reprise.Damaged }), blocking, "is damaged"},
 		{"needed by a step that is open", code, artifact(func(a *reprise.Artifact) { a.NeededBy = "three" }), blocking, `"three" needs it`},
 		{"needed by a step that is done", code, artifact(func(a *reprise.Artifact) { a.NeededBy = "one" }), warning, `"one" needs it`},
-		{"a closed step makes it", code, artifact(func(a *reprise.Artifact) { a.MadeBy = "one" }), warning, `and "one", which makes it, must run again`},
+		{"a closed step makes it", code, artifact(func(a *reprise.Artifact) { a.MadeBy = "one" }), warning, `and "one", which creates it, must run again`},
 		{"an open step will make it", code, artifact(func(a *reprise.Artifact) { a.MadeBy = "two" }), 0, ""},
 		{"not critical", code, artifact(func(a *reprise.Artifact) { a.Critical = false }), info, "is missing"},
 		{"out of reach", code, artifact(func(a *reprise.Artifact) { a.Presence = reprise.Unchecked }), 0, ""},
@@ -170,7 +170,7 @@ func TestOR3_checks_on_files_and_time(t *testing.T) {
 			s.o.Sessions = []reprise.Session{{CLI: "gemini", Dir: ".", Last: s.o.Now.Add(-time.Minute)}}
 		}), warning, "its files record nothing for 14 days, but a session of gemini worked in this folder"},
 		{"stale and finished", reprise.CodeStaleRun, aged(14 * 24 * time.Hour).with(func(s *scene) { s.r.State = reprise.Complete }), 0, ""},
-		{"future", reprise.CodeFutureTime, aged(-30 * time.Hour), warning, "has not come yet"},
+		{"future", reprise.CodeFutureTime, aged(-30 * time.Hour), warning, "is in the future"},
 		{"another time zone", reprise.CodeFutureTime, aged(-14 * time.Hour), 0, ""},
 	} {
 		c.check(t)
@@ -285,18 +285,18 @@ func TestX5_owners_and_other_workflows(t *testing.T) {
 		})
 	}
 	for _, c := range []caseOf{
-		{"alive", reprise.CodeLiveOwner, quiet().owner(reprise.Alive), blocking, `"agent-7" process 4242 on "box" is at work on it: the process table says so`},
+		{"alive", reprise.CodeLiveOwner, quiet().owner(reprise.Alive), blocking, `"agent-7" process 4242 on "box" is working on it: the process table says so`},
 		{"dead", reprise.CodeLiveOwner, quiet().owner(reprise.Dead), 0, ""},
 		{"dead", reprise.CodeStaleMarker, quiet().owner(reprise.Dead), info, "is left over: the process table says so"},
 		{"alive", reprise.CodeStaleMarker, quiet().owner(reprise.Alive), 0, ""},
-		{"unknown", reprise.CodeOwnerMarker, quiet().owner(reprise.LifeUnknown), warning, "cannot be told: the process table says so"},
+		{"unknown", reprise.CodeOwnerMarker, quiet().owner(reprise.LifeUnknown), warning, "is unknown: the process table says so"},
 		{"unknown", reprise.CodeStaleMarker, quiet().owner(reprise.LifeUnknown), 0, ""},
 		{"nobody looked", reprise.CodeOwnerMarker, quiet().owner(0), 0, ""},
 		{"no name", reprise.CodeLiveOwner, quiet().owner(reprise.Alive).with(func(s *scene) { *s.r.Owner = reprise.Owner{Source: s.r.Owner.Source} }), blocking, "an owner without a name"},
 
 		{"started later", reprise.CodeConcurrent, other(func(*reprise.Run) {}), blocking, "was active later than this run"},
 		{"older", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.LastActivity = now.Add(-48 * time.Hour) }), info, "an older workflow"},
-		{"at work", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.State = reprise.Running }), blocking, "is at work on the same story"},
+		{"at work", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.State = reprise.Running }), blocking, "is working on the same story"},
 		{"finished", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.State = reprise.Complete }), 0, ""},
 		{"another story", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.Also = nil }), 0, ""},
 		{"the epic of the story", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.Kind = reprise.KindEpic }), 0, ""},
@@ -350,9 +350,9 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"finished run", reprise.CodeGitOperation, git(func(r *reprise.Run, g *reprise.Git) { g.Operation, r.State = "merge", reprise.Complete }), 0, ""},
 		{"none", reprise.CodeGitOperation, quiet(), 0, ""},
 
-		{"held", reprise.CodeIndexLock, lock(reprise.Alive), blocking, `alive ("git commit")`},
+		{"held", reprise.CodeIndexLock, lock(reprise.Alive), blocking, `live process ("git commit")`},
 		{"left behind", reprise.CodeIndexLock, lock(reprise.Dead), warning, "its owner is gone"},
-		{"unknown", reprise.CodeIndexLock, lock(reprise.LifeUnknown), warning, "cannot be told"},
+		{"unknown", reprise.CodeIndexLock, lock(reprise.LifeUnknown), warning, "unknown owner"},
 		{"none", reprise.CodeIndexLock, quiet(), 0, ""},
 
 		{"another branch", reprise.CodeWrongBranch, branch(true), warning, `works on branch "auto/x", the checkout is on "main"`},
@@ -385,9 +385,9 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"a part that was not looked at", reprise.CodeGitUnavailable, git(func(*reprise.Run, *reprise.Git) {}).with(func(s *scene) { s.o.GitError = "the history was not fully looked at" }), info, "the history was not fully looked at"},
 		{"a call that took too long", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Unheard = true }).with(func(s *scene) { s.o.GitError = "git status: took too long" }), warning, "took too long"},
 		{"a repository that git refuses", reprise.CodeGitUnavailable, quiet().with(func(s *scene) {
-			s.o.Git, s.o.GitError, s.o.GitTodo = nil, "bad config line 1", "`git status` tells more"
+			s.o.Git, s.o.GitError, s.o.GitTodo = nil, "bad config line 1", "`git status` shows more"
 		}), blocking, "bad config line 1"},
-		{"a damaged index", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{".": "index file corrupt"} }), blocking, "git cannot tell what is not committed: index file corrupt"},
+		{"a damaged index", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{".": "index file corrupt"} }), blocking, "git cannot list uncommitted changes: index file corrupt"},
 		{"one of another checkout", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{"away": "index file corrupt"} }), 0, ""},
 		{"one of its checkout", reprise.CodeGitUnavailable, tree(func(*reprise.Worktree) {}).with(func(s *scene) { s.o.Git.Untold = map[string]string{s.r.Worktree: "index file corrupt"} }), blocking, "index file corrupt"},
 		{"no repository", reprise.CodeGitUnavailable, quiet().with(func(s *scene) { s.o.Git = nil }), 0, ""},
@@ -407,11 +407,11 @@ func TestX6_uncommitted_work(t *testing.T) {
 	}
 	for _, c := range []caseOf{
 		{"changed", code, quiet().changed(reprise.Change{Path: "b.go"}, reprise.Change{Path: "n.go", Untracked: true}), warning, `2 files not committed: "b.go", "n.go"`},
-		{"many", code, quiet().changed(reprise.Change{Path: "1"}, reprise.Change{Path: "2"}, reprise.Change{Path: "3"}, reprise.Change{Path: "4"}).with(func(s *scene) { s.o.Git.ChangedMore = 9 }), warning, "at least 4 files not committed, 9 more not looked at: \"1\", \"2\", \"3\" and 1 more"},
-		{"untracked only", code, quiet().changed(reprise.Change{Path: "n.go", Untracked: true}), info, "1 file that git does not know"},
+		{"many", code, quiet().changed(reprise.Change{Path: "1"}, reprise.Change{Path: "2"}, reprise.Change{Path: "3"}, reprise.Change{Path: "4"}).with(func(s *scene) { s.o.Git.ChangedMore = 9 }), warning, "at least 4 files not committed, 9 more not checked: \"1\", \"2\", \"3\" and 1 more"},
+		{"untracked only", code, quiet().changed(reprise.Change{Path: "n.go", Untracked: true}), info, "1 file untracked"},
 		{"untracked in its own checkout", code, own().changed(reprise.Change{Path: ".worktrees/x/n.go", Untracked: true, Worktree: ".worktrees/x"}), warning, "1 file"},
 		{"in another checkout", code, own().changed(reprise.Change{Path: "b.go"}), 0, ""},
-		{"conflict", code, quiet().changed(reprise.Change{Path: "b.go", Conflict: true}), blocking, "conflicts that are not resolved"},
+		{"conflict", code, quiet().changed(reprise.Change{Path: "b.go", Conflict: true}), blocking, "unresolved conflicts"},
 		{"state files", code, quiet().changed(reprise.Change{Path: ".auto-claude/specs/004-secrets/implementation_plan.json"}), 0, ""},
 		{"the folder of the state", code, quiet().changed(reprise.Change{Path: ".auto-claude/", Untracked: true}), 0, ""},
 		{"state files in conflict", code, quiet().changed(reprise.Change{Path: ".auto-claude/specs/004-secrets/implementation_plan.json", Conflict: true}), blocking, "1 file"},
@@ -453,7 +453,7 @@ func TestX3_checks_on_steps(t *testing.T) {
 		{"done at last", reprise.CodeRetryLoop, step(0, func(s *reprise.Step) { s.Attempts = 5 }), 0, ""},
 		{"in review", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Status = 5, reprise.InReview }), 0, ""},
 
-		{"evidence against it", reprise.CodeFalseCompletion, step(0, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against} }), warning, `"one" is marked done, but the evidence says otherwise: commit abc`},
+		{"evidence against it", reprise.CodeFalseCompletion, step(0, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against} }), warning, `"one" is marked done, but the evidence contradicts that: commit abc`},
 		{"and some for it", reprise.CodeFalseCompletion, step(0, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against, {For: true}} }), 0, ""},
 		{"open step", reprise.CodeFalseCompletion, step(1, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against} }), 0, ""},
 
@@ -461,11 +461,11 @@ func TestX3_checks_on_steps(t *testing.T) {
 		{"stopped with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Stopped }), info, "ended on purpose"},
 		{"complete with optional steps", reprise.CodeClosedOpen, step(2, func(s *reprise.Step) { s.Optional = true }).with(func(s *scene) {
 			s.r.State, s.r.Steps = reprise.Complete, slices.Delete(s.r.Steps, 1, 2)
-		}), info, `optional, and left: "three"`},
+		}), info, `optional and still open: "three"`},
 		{"complete", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State, s.r.Steps = reprise.Complete, s.r.Steps[:1] }), 0, ""},
 		{"complete with open boxes", reprise.CodeClosedOpen, quiet().with(func(s *scene) {
 			s.r.State, s.r.Steps, s.r.Boxes = reprise.Complete, s.r.Steps[:1], []reprise.Box{{Text: "errors are shown"}}
-		}), warning, `not ticked (1): "errors are shown"`},
+		}), warning, `unticked tasks or criteria (1): "errors are shown"`},
 		{"open", reprise.CodeClosedOpen, quiet(), 0, ""},
 
 		{"hidden behind an interruption", reprise.CodeQuestionHidden, ask(reprise.Interrupted), warning, `though the run is interrupted: "Which database?"`},

@@ -28,7 +28,7 @@ func manifest(p string) bool {
 
 // newDependency tells of dependencies the saved state does not account for.
 func newDependency(r *reprise.Run, o *World) []reprise.Finding {
-	out := sectionFindings(r, o, stakes{DependencyPart: reprise.Warning}, "see whether what it depends on now is done")
+	out := sectionFindings(r, o, stakes{DependencyPart: reprise.Warning}, "check whether what it now depends on is done")
 	return slices.Concat(out, changedManifests(r, o), unlistedNeeds(r, o))
 }
 
@@ -62,8 +62,8 @@ func changedManifests(r *reprise.Run, o *World) []reprise.Finding {
 	for _, p := range order {
 		out = append(out, reprise.Finding{
 			Subject: p, Source: reprise.Source{File: p},
-			Message: fmt.Sprintf("%s, which declares dependencies, was changed since the run was last active, %s", name(p), where[p]),
-			Hint:    "install what is declared now, and see whether the run's plan still fits",
+			Message: fmt.Sprintf("%s, which declares dependencies, has changed since the run was last active, %s", name(p), where[p]),
+			Hint:    "install what it declares now, and check whether the run's plan still fits",
 		})
 	}
 	return out
@@ -89,7 +89,7 @@ func unlistedNeeds(r *reprise.Run, o *World) []reprise.Finding {
 			out = append(out, reprise.Finding{
 				Subject: s.ID, Source: s.Source,
 				Message: fmt.Sprintf("%s waits for %s, which exists (%s) but is not in the saved state", name(s.ID), name(need), name(peer.Path)),
-				Hint:    "add it to the saved state, or take the dependency out",
+				Hint:    "add it to the saved state, or remove the dependency",
 			})
 		}
 	}

@@ -161,13 +161,13 @@ func statusDrift(r *reprise.Run, o *World) []reprise.Finding {
 		if own.Status == reprise.Done && (s.Ours && saved.Status == reprise.InProgress || doneHere(r, s, o.Peers)) {
 			// We did it; the engine was stopped before it could record the end, or worked on
 			// the unit alone.
-			d = Drift{reprise.Info, "it was begun here and is done; only the saved state was not moved on", hintUpdate}
+			d = Drift{reprise.Info, "it was begun here and is done; the saved state was not updated", hintUpdate}
 		}
 		if saved.Status == reprise.Failed && (own.Status == reprise.InProgress || own.Status == reprise.InReview) && leftHere(s, o.Peers) {
-			d = Drift{reprise.Info, "it failed here, and its file tells how far it came", "see why it failed before it is tried again"}
+			d = Drift{reprise.Info, "it failed here, and its file shows how far it got", "find out why it failed before you retry it"}
 		}
 		if own.Status == reprise.Done && d.Severity == reprise.Blocking && onlyCloses(r) {
-			d = Drift{reprise.Info, "it was completed outside this workflow, as all of it was; only the saved state was not moved on", "resuming moves it on: nothing is done again"}
+			d = Drift{reprise.Info, "it was completed outside this workflow, like everything else; only the saved state was not updated", "resuming updates it; nothing is done again"}
 		}
 		if !ok || d.Severity == 0 {
 			continue

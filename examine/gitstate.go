@@ -19,10 +19,10 @@ func gitOperation(r *reprise.Run, o *World) []reprise.Finding {
 	f := reprise.Finding{
 		Source:  reprise.Source{File: ".git"},
 		Message: fmt.Sprintf("git is in the middle of a %s here", plainWord(o.Git.Operation)),
-		Hint:    fmt.Sprintf("finish it or give it up first: `git status` shows where it stands, `git %s --abort` goes back", abortOf(o.Git.Operation)),
+		Hint:    fmt.Sprintf("finish or abort it first: `git status` shows where it stands, `git %s --abort` aborts it", abortOf(o.Git.Operation)),
 	}
 	if o.Git.Operation == "bisect" {
-		f.Hint = "finish it first: `git bisect reset` goes back to where it began"
+		f.Hint = "finish it first: `git bisect reset` returns to where it began"
 	}
 	if elsewhere(r) {
 		f.Severity = reprise.Warning
@@ -61,7 +61,7 @@ func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 	switch l.Life {
 	case reprise.Alive:
 		f.Severity = reprise.Blocking
-		f.Message = what + " is locked by a process that is alive"
+		f.Message = what + " is locked by a live process"
 		if l.Holder != "" {
 			f.Message += " (" + quote(l.Holder) + ")"
 		}
@@ -70,7 +70,7 @@ func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 		f.Message = what + " is locked, and its owner is gone"
 		f.Hint = "remove the file " + name(l.Path) + "; until then nothing can be committed"
 	default:
-		f.Message = what + " is locked, and by whom cannot be told"
+		f.Message = what + " is locked by an unknown owner"
 		f.Hint = "make sure that no git command is running, then remove the file " + name(l.Path)
 	}
 	if l.Reason != "" {
@@ -92,7 +92,7 @@ func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
 	}
 	f := reprise.Finding{
 		Message: "git could not be asked, so its evidence is missing: " + o.GitError,
-		Hint:    "what depends on commits, branches and changes was not looked at",
+		Hint:    "commits, branches and changes were not checked",
 	}
 	switch {
 	case o.GitTodo != "":
@@ -113,8 +113,8 @@ func untold(checkout, why string) reprise.Finding {
 	return reprise.Finding{
 		Severity: reprise.Blocking,
 		Source:   reprise.Source{File: path.Join(checkout, ".git")},
-		Message:  "git cannot tell what is not committed" + in + ": " + why,
-		Hint: "`git status`" + in + " shows what is wrong; `git read-tree HEAD` makes a damaged index anew " +
-			"and leaves your files as they are, and one that may not be read needs `chmod u+rw`",
+		Message:  "git cannot list uncommitted changes" + in + ": " + why,
+		Hint: "`git status`" + in + " shows what is wrong; `git read-tree HEAD` rebuilds a damaged index " +
+			"and leaves your files as they are; an unreadable one needs `chmod u+rw`",
 	}
 }

@@ -3,16 +3,13 @@ package examine
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"reprise"
 )
 
 // workNotHere finds finished steps whose work is not where the run continues. What our
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
-// that an open step needs, or that a finished run left. Files that a finished step wrote or
-// names count where they were there when something was last done for the run. Of the commits of a finished run
+// that an open step needs, or that a finished run left. Of the commits of a finished run
 // only those count of which nothing is left: whoever built on it since has changed it.
 func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() && r.State != reprise.Complete {
@@ -25,21 +22,15 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	var told map[string]bool // they rest on a step that was told of
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if told[s.ID] {
+		if s.Accepted == nil || told[s.ID] {
 			continue
 		}
-		var f *reprise.Finding
-		if s.Accepted != nil {
-			f = notInHistory(r, s, o)
-			if f != nil && r.State == reprise.Complete && f.Severity != reprise.Blocking {
-				f = nil
-			}
-			if f == nil {
-				f = outputGone(r, s, o)
-			}
+		f := notInHistory(r, s, o)
+		if f != nil && r.State == reprise.Complete && f.Severity != reprise.Blocking {
+			f = nil
 		}
 		if f == nil {
-			f = deletedSince(r, s, o)
+			f = outputGone(r, s, o)
 		}
 		if f == nil {
 			continue
@@ -98,7 +89,7 @@ func noRepository(r *reprise.Run, o *World) *reprise.Finding {
 		return &reprise.Finding{
 			Source:  s.Source,
 			Message: what + ", and there is no longer a git repository here",
-			Hint:    "bring its .git back; if it is gone for good, `git init` and a commit let the run continue with the files that are here",
+			Hint:    "restore its .git; if it is gone for good, `git init` and a commit let the run continue with the files that are here",
 		}
 	}
 	return nil
@@ -120,12 +111,12 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking, Hint: hint,
-		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not in what is checked out, and nothing that it changed is here", name(s.ID), s.Accepted.Commit, where),
+		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out here, and none of its changes are here", name(s.ID), s.Accepted.Commit, where),
 	}
 	if a.Here > 0 || a.Other > 0 || a.Undone == 0 {
 		f.Severity = reprise.Warning
-		f.Message = fmt.Sprintf("%s is done in commit %.12s, which is %s and not in what is checked out; what it changed is here in part or in another form", name(s.ID), s.Accepted.Commit, where)
-		f.Hint = "see whether its work is here; if not, " + hint
+		f.Message = fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out here; its changes are here in part or in another form", name(s.ID), s.Accepted.Commit, where)
+		f.Hint = "check whether its work is here; if not, " + hint
 	}
 	return f
 }
@@ -158,51 +149,15 @@ func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
-		Message:  fmt.Sprintf("%s is done and left %s, which %s no longer there%s", name(s.ID), list(gone), isAre(len(gone)), needs),
-		Hint:     "bring it back",
+		Message:  fmt.Sprintf("%s is done and left %s, which %s gone%s", name(s.ID), list(gone), isAre(len(gone)), needs),
+		Hint:     "restore it",
 	}
 	later := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) })
 	if later && !(r.State == reprise.Complete && s.Accepted.Commit != "") {
 		f.Severity = reprise.Warning
-		f.Message += "; a later step may have taken it away"
+		f.Message += "; a later step may have removed it"
 	}
 	return f
-}
-
-// deletedSince tells that files which a finished step of an open run wrote, or which a task
-// names, were deleted since something was last done for the run, by commits that are not
-// the run's. One that an open task names, too, may have been deleted for that.
-func deletedSince(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
-	if s.Status != reprise.Done || !r.State.Open() || len(o.Removed) == 0 {
-		return nil
-	}
-	base := r.LastMade(o.Git)
-	var wrote, gone []string
-	if s.Accepted != nil {
-		wrote = o.Wrote[s.Accepted.Commit]
-	}
-	for _, file := range o.Removed[base] {
-		open := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && mentions(t.Title, file) })
-		if !open && (slices.Contains(wrote, file) || r.Kind == reprise.KindTasks && mentions(s.Title, file)) {
-			gone = append(gone, file)
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	return &reprise.Finding{
-		Severity: reprise.Warning,
-		Message:  fmt.Sprintf("%s is done, and %s deleted since by commits that do not belong to the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone)),
-		Hint:     fmt.Sprintf("`git diff --stat %s HEAD` shows what changed since; see whether the run's work still fits", short(base)),
-	}
-}
-
-// mentions reports whether a text names a file by its whole path.
-func mentions(text, file string) bool {
-	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("`'\"()[]{}<>,;:*|", c) }
-	return slices.ContainsFunc(strings.FieldsFunc(text, between), func(word string) bool {
-		return strings.TrimPrefix(strings.TrimRight(word, "."), "./") == file
-	})
 }
 
 // deleted are the files that a step of a finished run left and that were deleted since.
@@ -233,13 +188,6 @@ func doAgain(r *reprise.Run, lost []reprise.Finding, at int) string {
 	return fmt.Sprintf("`reprise resume %s --from %s` does %s again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(lost[first].Subject, "STEP"), what)
 }
 
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
-}
-
 func isAre(n int) string {
 	if n == 1 {
 		return "is"
@@ -254,8 +202,8 @@ func heldWork(r *reprise.Run) []reprise.Finding {
 		if s := &r.Steps[i]; s.Held != "" {
 			out = append(out, reprise.Finding{
 				Subject: s.ID, Source: s.Source,
-				Message: fmt.Sprintf("%s was finished, and git could not commit its work: %s", name(s.ID), quote(s.Held)),
-				Hint:    "once git can, `reprise resume` commits it and does nothing again",
+				Message: fmt.Sprintf("%s was finished, but git could not commit its work: %s", name(s.ID), quote(s.Held)),
+				Hint:    "once git can, `reprise resume` commits it and repeats nothing",
 			})
 		}
 	}

@@ -35,7 +35,7 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"a part is not there", code, astray(reprise.Astray{Here: 2, Undone: 1}), warning, "in part"},
 		{"it may be there", code, astray(reprise.Astray{Other: 1}), warning, "in another form"},
 		{"nobody can tell", code, astray(reprise.Astray{}), warning, "in another form"},
-		{"the run is finished", code, astray(reprise.Astray{Undone: 2}).with(func(s *scene) { s.r.State = reprise.Complete }), warning, "nothing that it changed is here"},
+		{"the run is finished", code, astray(reprise.Astray{Undone: 2}).with(func(s *scene) { s.r.State = reprise.Complete }), warning, "none of its changes are here"},
 		{"the run is finished, and its work was changed since", code, astray(reprise.Astray{Other: 1}).with(func(s *scene) { s.r.State = reprise.Complete }), 0, ""},
 		{"the run was given up", code, astray(reprise.Astray{Undone: 2}).with(func(s *scene) { s.r.State = reprise.Stopped }), 0, ""},
 		{"the repository does not have it", code, astray(reprise.Astray{}).with(func(s *scene) { s.o.Git.Known = nil }), 0, ""},
@@ -48,7 +48,7 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"an output is gone, and all that needed it is done", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Status = reprise.Done }), 0, ""},
 		{"an output is gone, and a later step was accepted", code, accepted(gone).with(func(s *scene) {
 			s.r.Steps = append(s.r.Steps, reprise.Step{ID: "beside", Status: reprise.Done, Accepted: &reprise.Acceptance{At: now}})
-		}), warning, "a later step may have taken it away"},
+		}), warning, "a later step may have removed it"},
 		{"work that waits to be committed", reprise.CodeUncommitted, quiet().with(func(s *scene) { s.r.Steps[1].Held = "the index is locked" }), warning, "git could not commit its work"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

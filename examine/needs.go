@@ -73,7 +73,7 @@ func cycleFinding(r *reprise.Run, s *reprise.Step, ring []string) reprise.Findin
 	}
 	return reprise.Finding{
 		Subject: s.ID, Source: s.Source,
-		Message: message, Hint: "take one of these dependencies out",
+		Message: message, Hint: "remove one of these dependencies",
 	}
 }
 

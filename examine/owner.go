@@ -52,10 +52,10 @@ func liveOwner(r *reprise.Run, o *World) []reprise.Finding {
 		return nil
 	}
 	if r.Owner.Orphan {
-		return ownerFinding(r, "%s is left of who worked on it, and still at work", life.Reason,
+		return ownerFinding(r, "%s is left over from an earlier attempt and still running", life.Reason,
 			"wait until it ends; `reprise resume --stop-orphans` stops it")
 	}
-	what := "%s is at work on it"
+	what := "%s is working on it"
 	if r.Owner.Dir != "" {
 		what += " in " + strings.ReplaceAll(name(r.Owner.Dir), "%", "%%")
 	}
@@ -83,6 +83,6 @@ func ownerUnknown(r *reprise.Run, o *World) []reprise.Finding {
 	}) {
 		return nil
 	}
-	return ownerFinding(r, "%s is recorded as at work on it, and whether that is so cannot be told", life.Reason,
+	return ownerFinding(r, "%s is recorded as working on it; whether that is still true is unknown", life.Reason,
 		"make sure that it is no longer running before you continue")
 }

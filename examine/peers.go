@@ -24,14 +24,14 @@ func concurrent(r *reprise.Run, o *World) []reprise.Finding {
 		}
 		f := reprise.Finding{
 			Severity: reprise.Info, Subject: p.Path, Source: reprise.Source{File: p.Path},
-			Message: fmt.Sprintf("an older %s (%s) on the same story %s is open too", string(p.Kind), name(p.ID), name(shared)),
+			Message: fmt.Sprintf("an older %s (%s) on the same story %s is also open", string(p.Kind), name(p.ID), name(shared)),
 			Hint:    "archive the one that is no longer needed",
 		}
 		life, _ := lifeOf(p, o)
 		switch {
 		case life.Life == reprise.Alive || p.State == reprise.Running:
 			f.Severity = reprise.Blocking
-			f.Message = fmt.Sprintf("a %s (%s) is at work on the same story %s", string(p.Kind), name(p.ID), name(shared))
+			f.Message = fmt.Sprintf("a %s (%s) is working on the same story %s", string(p.Kind), name(p.ID), name(shared))
 			f.Hint = "wait until it ends"
 		case p.LastActivity.After(r.LastActivity):
 			f.Severity = reprise.Blocking

@@ -18,7 +18,7 @@ func questionHidden(r *reprise.Run, _ *World) []reprise.Finding {
 	for i, q := range r.PendingQuestions() {
 		out = append(out, reprise.Finding{
 			Subject: cmp.Or(q.ID, q.Subject, fmt.Sprintf("question %d", i+1)), Source: q.Source,
-			Message: fmt.Sprintf("a question is not answered, though the run is %s: %s", strings.ReplaceAll(r.State.String(), "_", " "), quote(q.Text)),
+			Message: fmt.Sprintf("a question is unanswered, although the run is %s: %s", strings.ReplaceAll(r.State.String(), "_", " "), quote(q.Text)),
 			Hint:    "answer it before you continue",
 		})
 	}

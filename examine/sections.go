@@ -179,9 +179,9 @@ func criteriaChanged(r *reprise.Run, o *World) []reprise.Finding {
 
 func scopeChanged(r *reprise.Run, o *World) []reprise.Finding {
 	return sectionFindings(r, o, stakes{ScopePart: reprise.Blocking, TaskPart: reprise.Warning},
-		"read what is wanted now before you continue; start the phase again if it no longer fits")
+		"read the new requirements before you continue; start the phase again if it no longer fits")
 }
 
 func sectionChanged(r *reprise.Run, o *World) []reprise.Finding {
-	return sectionFindings(r, o, stakes{OtherPart: reprise.Info}, "read it before you continue; it does not change what is wanted")
+	return sectionFindings(r, o, stakes{OtherPart: reprise.Info}, "read it before you continue; it does not change the requirements")
 }

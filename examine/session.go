@@ -18,15 +18,15 @@ func sessionLive(r *reprise.Run, o *World) []reprise.Finding {
 		if !s.Busy() {
 			out = append(out, reprise.Finding{
 				Severity: reprise.Warning, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
-				Message: fmt.Sprintf("a session of %s is open in %s and has nothing under way: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
-				Hint:    "end it, or make sure that no one works in it while the run continues",
+				Message: fmt.Sprintf("a %s session is open but idle in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
+				Hint:    "end it, or make sure that no one uses it while the run continues",
 			})
 			continue
 		}
 		out = append(out, reprise.Finding{
 			Subject: sessionName(s), Source: reprise.Source{File: s.Path},
-			Message: fmt.Sprintf("a session of %s is at work in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
-			Hint:    "end it, or wait until it has ended, before you continue here",
+			Message: fmt.Sprintf("a %s session is working in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
+			Hint:    "end it or wait for it before you continue here",
 		})
 	}
 	return out
@@ -42,7 +42,7 @@ func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 			}
 			f := reprise.Finding{
 				Subject: fmt.Sprintf("%s call %d", sessionName(s), i+1), Source: reprise.Source{File: s.Path},
-				Message: callWords(s, c), Hint: c.Look() + ", before the same is done again",
+				Message: callWords(s, c), Hint: c.Look() + ", before you do the same again",
 			}
 			if !c.Open() {
 				f.Severity, f.Hint = reprise.Info, ""
@@ -52,8 +52,8 @@ func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 	}
 	for _, u := range o.UnreadOn(r) {
 		out = append(out, reprise.Finding{
-			Subject: u.CLI, Source: reprise.Source{File: u.Path}, Message: "what sessions began and left without a result is not known: " + u.String(),
-			Hint: "look yourself for what was done there, before the same is done again",
+			Subject: u.CLI, Source: reprise.Source{File: u.Path}, Message: "calls that sessions left without a result are unknown: " + u.String(),
+			Hint: "check what was done there before you do the same again",
 		})
 	}
 	return out
@@ -78,7 +78,7 @@ func callWords(s reprise.Session, c reprise.Call) string {
 	}
 	became := landingWords[c.Landing]
 	if became == "" {
-		became = "whether it took effect cannot be told"
+		became = "whether it took effect is unknown"
 	}
 	text := fmt.Sprintf("%s began %s and left no result; %s", quote(s.CLI), what, became)
 	if len(c.Signs) > 0 {

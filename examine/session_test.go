@@ -25,15 +25,15 @@ func TestSessions_beside_a_run(t *testing.T) {
 	}
 	push := reprise.EffectRemoteGit
 	for _, c := range []caseOf{
-		{"at work", reprise.CodeSessionLive, live(func(*reprise.Session) {}), blocking, `a session of "claude" is at work in ".": seen`},
-		{"at work in a subfolder", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Dir = "web" }), blocking, "is at work"},
-		{"in a call", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Ended, s.Calls = true, []reprise.Call{{Effect: push}} }), blocking, "is at work"},
+		{"at work", reprise.CodeSessionLive, live(func(*reprise.Session) {}), blocking, `a "claude" session is working in ".": seen`},
+		{"at work in a subfolder", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Dir = "web" }), blocking, "is working"},
+		{"in a call", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Ended, s.Calls = true, []reprise.Call{{Effect: push}} }), blocking, "is working"},
 		{"elsewhere", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Dir = "../other" }), 0, ""},
 		{"the one that asks", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Caller = true }), 0, ""},
 		{"over", reprise.CodeSessionLive, session(func(*reprise.Session) {}), 0, ""},
 
-		{"nobody looked", reprise.CodeCallInAir, call(reprise.Call{Effect: push}), warning, "whether it took effect cannot be told"},
-		{"nobody can tell", reprise.CodeCallInAir, call(reprise.Call{Effect: push, Landing: reprise.LandingUnknown}), warning, "cannot be told"},
+		{"nobody looked", reprise.CodeCallInAir, call(reprise.Call{Effect: push}), warning, "whether it took effect is unknown"},
+		{"nobody can tell", reprise.CodeCallInAir, call(reprise.Call{Effect: push, Landing: reprise.LandingUnknown}), warning, "is unknown"},
 		{"in part", reprise.CodeCallInAir, call(reprise.Call{Effect: push, Landing: reprise.LandedPartly}), warning, "in part"},
 		{"landed", reprise.CodeCallInAir, call(reprise.Call{Effect: push, Landing: reprise.Landed}), info, "it took effect"},
 		{"not landed", reprise.CodeCallInAir, call(reprise.Call{Effect: push, Landing: reprise.NotLanded}), info, "it did not take effect"},

@@ -53,7 +53,7 @@ func TestX2_every_code_is_documented_once(t *testing.T) {
 		case want[c.Code] == "":
 			t.Errorf("the table has %q, which is no constant in codes.go", c.Code)
 		case seen[c.Code]:
-			t.Errorf("%q stands twice in the table", c.Code)
+			t.Errorf("%q occurs twice in the table", c.Code)
 		case c.Severity < reprise.Info || c.Severity > reprise.Blocking:
 			t.Errorf("%q has no severity", c.Code)
 		case !strings.HasSuffix(c.Doc, ".") || strings.Count(c.Doc, ". ") > 0 || len(c.Doc) < 20:

@@ -3,6 +3,7 @@ package examine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -48,7 +49,7 @@ func few(all []reprise.Finding) []reprise.Finding {
 		return all
 	}
 	last := all[most-1]
-	last.Message = fmt.Sprintf("%s; %d further commits did so too", last.Message, len(all)-most)
+	last.Message = fmt.Sprintf("%s; so did %d more commits", last.Message, len(all)-most)
 	return append(slices.Clone(all[:most-1]), last)
 }
 
@@ -68,7 +69,7 @@ func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []r
 		Subject: hit[0],
 		Message: fmt.Sprintf("%s of steps that are done changed without a commit: %s", plural(len(hit), "file"), list(hit)),
 		Source:  reprise.Source{File: hit[0]},
-		Hint:    "see who changed them; commit or undo that before you continue",
+		Hint:    "find out who changed them; commit or undo that before you continue",
 	}}
 }
 
@@ -88,7 +89,7 @@ func filesOf(r *reprise.Run) map[string]hold {
 		s := &r.Steps[i]
 		for _, f := range s.Files {
 			switch {
-			case f == "" || reprise.Within(f, r.Path):
+			case f == "" || within(f, r.Path):
 			case !s.Status.Closed():
 				out[f] = held
 			case out[f] == 0:
@@ -97,7 +98,7 @@ func filesOf(r *reprise.Run) map[string]hold {
 		}
 	}
 	for i := range r.Artifacts {
-		if p := r.Artifacts[i].Path; p != "" && !reprise.Within(p, r.Path) {
+		if p := r.Artifacts[i].Path; p != "" && !within(p, r.Path) {
 			out[p] = held
 		}
 	}
@@ -133,10 +134,37 @@ func foreign(r *reprise.Run, g *reprise.Git) []reprise.Commit {
 	}
 	var out []reprise.Commit
 	for _, c := range g.Commits {
-		if c.Merge || !c.At.After(from) || (!c.OnHead && (r.Branch == "" || c.Branch != r.Branch)) || r.Made(c) {
+		if c.Merge || !c.At.After(from) || (!c.OnHead && (r.Branch == "" || c.Branch != r.Branch)) || ownCommit(r, c) {
 			continue
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+func ownCommit(r *reprise.Run, c reprise.Commit) bool {
+	if slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return within(f.Path, r.Path) || within(f.From, r.Path) }) {
+		return true
+	}
+	if slices.ContainsFunc(c.Steps, func(value string) bool {
+		run, _, _, _, ok := reprise.TrailerStep(value)
+		return ok && run == reprise.TrailerWord(r.ID)
+	}) {
+		return true // an attempt at it made the commit, before a fresh start perhaps
+	}
+	return slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
+		return s.ID != "" && slices.Contains(c.Steps, s.ID) ||
+			slices.ContainsFunc(s.Commits, func(h string) bool { return len(h) >= 7 && strings.HasPrefix(c.Hash, h) }) ||
+			slices.ContainsFunc(s.Traces, func(t reprise.Trace) bool { return traced(t, c) })
+	})
+}
+
+func traced(t reprise.Trace, c reprise.Commit) bool {
+	if t.Subject == "" || c.At.Before(t.Since) {
+		return false
+	}
+	if t.Anywhere {
+		return strings.Contains(c.Subject, t.Subject)
+	}
+	return strings.HasPrefix(c.Subject, t.Subject)
 }

@@ -38,7 +38,7 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	}
 	f := reprise.Finding{
 		Source: reprise.Source{File: c.name},
-		Hint:   "commit it or put it aside before you continue; `git status` shows all of it",
+		Hint:   "commit or stash it before you continue; `git status` shows all of it",
 	}
 	if slices.ContainsFunc(untracked, under) {
 		f.Hint = "commit it before you continue, but do not move it away: it contains run state; `git status` shows all of it"
@@ -47,7 +47,7 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	switch {
 	case len(conflicts) > 0:
 		f.Severity = reprise.Blocking
-		f.Message = fmt.Sprintf("%s with conflicts that are not resolved: %s", plural(len(conflicts), "file"), list(conflicts))
+		f.Message = fmt.Sprintf("%s with unresolved conflicts: %s", plural(len(conflicts), "file"), list(conflicts))
 		f.Hint = "resolve the conflicts first; `git status` shows them"
 		names = conflicts
 	case len(names) == 0:
@@ -60,10 +60,10 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	default:
 		f.Message = fmt.Sprintf("%s not committed", plural(len(names), "file"))
 		if len(tracked) == 0 {
-			f.Message = fmt.Sprintf("%s that git does not know", plural(len(names), "file"))
+			f.Message = fmt.Sprintf("%s untracked", plural(len(names), "file"))
 		}
 		if o.Git.ChangedMore > 0 && c.name == "" {
-			f.Message = fmt.Sprintf("at least %s, %d more not looked at", f.Message, o.Git.ChangedMore)
+			f.Message = fmt.Sprintf("at least %s, %d more not checked", f.Message, o.Git.ChangedMore)
 		}
 		f.Message += ": " + list(names)
 	}
@@ -169,6 +169,6 @@ func unpushed(r *reprise.Run, o *World) []reprise.Finding {
 		return nil
 	}
 	return []reprise.Finding{{
-		Message: message, Hint: "this machine holds the only copy; push when it suits",
+		Message: message, Hint: "this machine has the only copy; push it when convenient",
 	}}
 }

@@ -27,8 +27,8 @@ func unrecorded(r *reprise.Run, _ *World) []reprise.Finding {
 			}
 			out = append(out, reprise.Finding{
 				Subject: p.ID, Source: p.Source,
-				Message: fmt.Sprintf("%s is not recorded as done, and %s may hold it or a piece of it", name(p.ID), strings.Join(commits, ", ")),
-				Hint:    "the agent that does it is told of them; look at them first",
+				Message: fmt.Sprintf("%s is not recorded as done, but %s may contain it or a part of it", name(p.ID), strings.Join(commits, ", ")),
+				Hint:    "its agent will be told about them; look at them first",
 			})
 		}
 	}

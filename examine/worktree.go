@@ -20,14 +20,14 @@ func worktreeGone(r *reprise.Run, o *World) []reprise.Finding {
 		f := reprise.Finding{
 			Source:  reprise.Source{File: w.Path},
 			Message: fmt.Sprintf("git lists the run's checkout in %s, but the folder is gone; what was not committed there is lost", name(w.Path)),
-			Hint:    "bring the folder back (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and make it again",
+			Hint:    "restore the folder (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and create it again",
 		}
 		if w.Locked {
 			f.Message = fmt.Sprintf("git lists the run's checkout in %s, locked, but the folder is not there", name(w.Path))
 			if w.LockWhy != "" {
 				f.Message += " (" + quote(w.LockWhy) + ")"
 			}
-			f.Hint = "it may be on a drive that is not mounted: bring it back before you continue"
+			f.Hint = "it may be on a drive that is not mounted; restore it before you continue"
 		}
 		return []reprise.Finding{f}
 	}
@@ -44,7 +44,7 @@ func worktreeForeign(r *reprise.Run, o *World) []reprise.Finding {
 	f := reprise.Finding{
 		Source:  reprise.Source{File: r.Worktree},
 		Message: fmt.Sprintf("%s is not a checkout of this repository: git does not list it", name(r.Worktree)),
-		Hint:    "see what it is; `git worktree repair` mends a moved one, else make a new worktree beside it",
+		Hint:    "see what it is; `git worktree repair` fixes a moved one, otherwise create a new worktree next to it",
 	}
 	w := worktree(o.Git, r.Worktree)
 	switch {

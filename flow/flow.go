@@ -112,7 +112,7 @@ func (w *Workflow) Assignment(id string) (a reprise.Assignment, ok bool) {
 	case s.Role != "":
 		a.Template, a.Commit = Template, true
 	case len(s.Command) == 0:
-		a.Local = "all it needs is done"
+		a.Local = "everything it needs is done"
 	}
 	return a, true
 }

@@ -76,7 +76,7 @@ func parse(name string, data []byte) (*Workflow, error) {
 	items := top.At("steps").List()
 	switch {
 	case !root.Has() && strict.Err() == nil:
-		root.Report("docs/reference/workflows.md has examples", "the file holds no workflow")
+		root.Report("docs/reference/workflows.md has examples", "the file contains no workflow")
 	case root.Has() && !top.At("steps").Has():
 		root.Report("steps: [{id: build, command: [make]}]", "the workflow has no steps")
 	case items != nil && len(items) == 0: // what is no list was reported as that
@@ -133,7 +133,7 @@ func (p *parser) name(v doc.Value, of string) string {
 func line(v doc.Value) string {
 	text := strings.TrimSpace(v.Text())
 	if strings.ContainsFunc(text, unicode.IsControl) {
-		v.Report("", "a title stands in one line, without control characters")
+		v.Report("", "a title is one line without control characters")
 		return ""
 	}
 	return text
@@ -183,9 +183,9 @@ func (p *parser) free(id string, v doc.Value) bool {
 	case slices.Contains(reserved, id):
 		v.Report("", "%q has a meaning of its own and cannot be the id of a step", id)
 	case taken && other == id:
-		v.Report("", "the id %q is that of the step in line %d already", id, p.at[other].Source().Line)
+		v.Report("", "the id %q is already used in line %d", id, p.at[other].Source().Line)
 	case taken:
-		v.Report("ids must differ in more than case, dots, dashes and underscores", "the id %q is too like %q in line %d", id, other, p.at[other].Source().Line)
+		v.Report("ids must differ in more than case, dots, dashes and underscores", "the id %q is too similar to %q in line %d", id, other, p.at[other].Source().Line)
 	default:
 		p.folded[fold] = id
 		return true
@@ -207,9 +207,9 @@ func kind(f doc.Fields) {
 	}
 	switch {
 	case f.At("prompt").Has() && !f.At("role").Has():
-		f.At("prompt").Report("add role: NAME", "a prompt needs a role that it is for")
+		f.At("prompt").Report("add role: NAME", "a prompt needs a role")
 	case f.At("role").Has() && !f.At("prompt").Has():
-		f.At("role").Report("add prompt: what is to be done", "a role needs a prompt that says what is to be done")
+		f.At("role").Report("add prompt: what to do", "a role needs a prompt that says what to do")
 	}
 	if f.At("command").Has() || f.At("role").Has() {
 		return
@@ -250,7 +250,7 @@ func question(v doc.Value) *Question {
 		case same < 0:
 			q.Options = append(q.Options, o)
 		case q.Options[same] == o:
-			item.Report("", "the option %q stands twice", doc.Clip(o, 40))
+			item.Report("", "the option %q occurs twice", doc.Clip(o, 40))
 		default:
 			item.Report("case, quotation marks and a full stop do not count in an answer", "the options %q and %q mean the same", doc.Clip(q.Options[same], 40), doc.Clip(o, 40))
 		}
@@ -271,15 +271,15 @@ func paths(v doc.Value, made bool) []string {
 		case strings.ContainsFunc(text, unicode.IsControl), strings.Contains(text, `\`):
 			item.Report("paths use slashes", "%q cannot be a path here", doc.Clip(text, 40))
 		case path.IsAbs(text):
-			item.Report("paths count from the project's folder", "%q is absolute", doc.Clip(text, 60))
+			item.Report("paths are relative to the project's folder", "%q is absolute", doc.Clip(text, 60))
 		case clean == ".." || strings.HasPrefix(clean, "../"):
 			item.Report("", "%q leaves the project", doc.Clip(text, 60))
 		case clean == ".":
 			item.Report("", "%q is the project itself", doc.Clip(text, 60))
 		case made && (first == ".git" || first == ".reprise"):
-			item.Report("", "%q lies in %s, which no step may be asked to change", doc.Clip(text, 60), first)
+			item.Report("", "%q is in %s, which steps must not change", doc.Clip(text, 60), first)
 		case slices.Contains(out, clean):
-			item.Report("", "%q stands twice", doc.Clip(text, 60))
+			item.Report("", "%q occurs twice", doc.Clip(text, 60))
 		default:
 			out = append(out, clean)
 		}

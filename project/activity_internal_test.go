@@ -43,7 +43,7 @@ func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
 	}
 }
 
-// Between the making of a run and its first step, the program that made it is at work on it
+// Between the making of a run and its first step, the program that made it is working on it
 // for as long as it lives.
 func TestWho_made_a_run_works_on_it(t *testing.T) {
 	t.Parallel()

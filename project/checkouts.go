@@ -120,7 +120,7 @@ func join(a, b *reprise.Run, hint string) *reprise.Run {
 	if !same {
 		winner.Report(reprise.Finding{
 			Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: winner.ID,
-			Message: fmt.Sprintf("two checkouts tell different things: %d of %d done in %s, %d of %d in %s",
+			Message: fmt.Sprintf("two checkouts disagree: %d of %d done in %s, %d of %d in %s",
 				winner.Progress().Done, winner.Progress().Total, winner.Path, other.Progress().Done, other.Progress().Total, other.Path),
 			Source: reprise.Source{File: winner.Path},
 			Hint:   "the copy that is further along is shown; merge or archive the other",
@@ -129,7 +129,7 @@ func join(a, b *reprise.Run, hint string) *reprise.Run {
 	if winner == b && !b.State.Open() && a.State.Open() {
 		winner.Report(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: winner.ID, Source: reprise.Source{File: b.Path},
-			Message: fmt.Sprintf("it is finished in another checkout, and open in this one: %d of %d done", pa.Done, pa.Total),
+			Message: fmt.Sprintf("it is finished in another checkout but open in this one: %d of %d done", pa.Done, pa.Total),
 			Hint:    hint,
 		})
 	}
@@ -208,9 +208,9 @@ func (res *Result) tellUnread(r *reprise.Run) {
 		}
 		switch {
 		case errors.Is(u.err, fs.ErrNotExist):
-			f.Hint = "mount the drive it is on; `git worktree prune` forgets a checkout that is gone for good, `git worktree repair` finds one that was moved"
+			f.Hint = "mount its drive; `git worktree prune` forgets a checkout that is gone for good, `git worktree repair` finds one that was moved"
 		case errors.Is(u.err, errNotOurs):
-			f.Hint = fmt.Sprintf("`git worktree repair %s` mends it", reprise.Pasted(dir, "DIR"))
+			f.Hint = fmt.Sprintf("`git worktree repair %s` fixes it", reprise.Pasted(dir, "DIR"))
 		}
 		r.Report(f)
 	}

@@ -158,7 +158,7 @@ func (c *committed) tell(r *reprise.Run, names []string) {
 	for _, name := range names {
 		text := path.Base(name) + " ends early: the version in the last commit is longer. The rest is unknown, unless you commit the file as it is"
 		if c.gone[name] {
-			text = path.Base(name) + " is in the last commit and not on disk: what it told is unknown, unless you commit its removal"
+			text = path.Base(name) + " is in the last commit but not on disk: its content counts as unknown unless you commit its removal"
 		}
 		r.Unread, r.Lost = append(r.Unread, name), append(r.Lost, name)
 		r.Report(reprise.Finding{Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: name}, Message: text})

@@ -97,23 +97,23 @@ func doubts(v *View) (out []Doubt) {
 	}{
 		{
 			lost, LostPrefix, "do it again", reprise.CodeLostCompletion,
-			"was finished" + when + " and the files of the run have lost that", "were finished and the files of the run have lost that",
-			"the files have lost that " + wereFinished(stepsOf(lost)) + ": none of it is done again before you decide",
+			"was finished" + when + " and the run's files have lost that", "were finished and the run's files have lost that",
+			"the files have lost that " + wereFinished(stepsOf(lost)) + ": nothing is repeated until you decide",
 		},
 		{
 			claimed, ClaimedPrefix, "do it", reprise.CodeUnrecordedEnd,
-			"is marked done in the files of the run, but nothing here did it", "are marked done in the files of the run, but nothing here did them",
-			"something else wrote that " + wereFinished(stepsOf(claimed)) + ": nothing builds on it before you decide",
+			"is marked done in the run's files, but reprise has no record of it", "are marked done in the run's files, but reprise has no record of them",
+			"something else wrote that " + wereFinished(stepsOf(claimed)) + ": nothing builds on it until you decide",
 		},
 		{
 			begun, BegunPrefix, "do it again", reprise.CodeUnrecordedEnd,
 			"was started and cut off, and the journal has lost that", "were started and cut off, and the journal has lost that",
-			"only the files of the run tell that " + strings.Join(stepsOf(begun), ", ") + " started: nothing is started again before you decide",
+			"only the run's files say that " + strings.Join(stepsOf(begun), ", ") + " started: nothing is started again until you decide",
 		},
 		{
 			unknown, UnknownPrefix, "do it", reprise.CodeUnknownStatus,
-			"is marked neither done nor open in the files of the run", "are marked neither done nor open in the files of the run",
-			"whether " + strings.Join(stepsOf(unknown), ", ") + " was done is unknown: nothing that comes after is started before you decide",
+			"is marked neither done nor open in the run's files", "are marked neither done nor open in the run's files",
+			"whether " + strings.Join(stepsOf(unknown), ", ") + " was done is unknown: nothing after it is started until you decide",
 		},
 	} {
 		says, asks := sort.many, "Are they done?"
@@ -142,7 +142,7 @@ func removed(v *View) []Doubt {
 			continue
 		}
 		names = append(names, strings.TrimSpace(s.ID+" "+s.Title))
-		d.Ends = append(d.Ends, reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Actor: reprise.Person, Text: "it may go, says a person", Listed: s.Removed})
+		d.Ends = append(d.Ends, reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Actor: reprise.Person, Text: "a person said that it may go", Listed: s.Removed})
 		if s.Removed.Text == "" {
 			options = []string{d.Done}
 		}
@@ -153,13 +153,13 @@ func removed(v *View) []Doubt {
 	list := strings.Join(names, ", ")
 	d.Finding = reprise.Finding{
 		Code:    reprise.CodeStepsChanged,
-		Message: "an attempt removed what was still to do: " + list + "; the run is not complete before you decide",
+		Message: "an attempt removed what was still to do: " + list + "; the run is not complete until you decide",
 	}
 	ways := "Put it back, or leave it out?"
 	if len(options) == 1 {
 		ways = "Put it back by hand and resume, or leave it out? `reprise undo` lists what was kept."
 	}
-	d = d.about(r, "Still to do, and an attempt removed it from "+r.Path+": "+list+". "+ways)
+	d = d.about(r, "Still open, but an attempt removed it from "+r.Path+": "+list+". "+ways)
 	d.Question.Options = options
 	return []Doubt{d}
 }
@@ -176,7 +176,7 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		_, busy := v.AtWork[s.ID]
-		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"}
+		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "a person said that it is done"}
 		switch was := v.Reopened(s); {
 		case was != nil && v.asksLost(was):
 			lost = append(lost, *was)
@@ -297,7 +297,7 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 	if err != nil {
 		r.Report(reprise.Finding{
 			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: "whether resuming it asks something cannot be told: " + err.Error(),
+			Message: "whether resuming will ask something is unknown: " + err.Error(),
 		})
 		return seen, true
 	}

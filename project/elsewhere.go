@@ -66,7 +66,7 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 		case r.Owner != nil:
 			out[runs[i]] = reprise.Finding{
 				Code: reprise.CodeLiveOwner, Severity: reprise.Blocking, Subject: r.ID, Source: r.Owner.Source,
-				Message: fmt.Sprintf("process %d is at work on it from another folder", r.Owner.PID),
+				Message: fmt.Sprintf("process %d is working on it from another folder", r.Owner.PID),
 				Hint:    "wait until it ends, or stop it yourself first",
 			}
 		case blocking >= 0:

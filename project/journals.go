@@ -49,7 +49,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	if err != nil {
 		j.report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Source: reprise.Source{File: journal.Inbox},
-			Message: "answers that wait to be taken in cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
+			Message: "waiting answers cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` creates a new one",
 		})
 	}
 	defer j.hear(runs, inbox)
@@ -234,9 +234,9 @@ func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts Ju
 	if copied, ok := errors.AsType[*durable.CopiedError](err); ok {
 		f.Code, f.Severity, f.Hint = reprise.CodeCopied, reprise.Blocking, copied.Hint()
 		// Some readers see the reason only, without the hint.
-		f.Message = "the project is a copy, which --adopt accepts as one of its own, of " + copied.From
+		f.Message = "--adopt accepts this project as one of its own; it is a copy of " + copied.From
 		if copied.From == "" {
-			f.Message = "nothing says that the state was made here, which --adopt accepts: " + copied.Cause.Error()
+			f.Message = "nothing shows that the state was made here; --adopt accepts it: " + copied.Cause.Error()
 		}
 	}
 	for _, r := range runs {
@@ -267,12 +267,12 @@ func journalProblem(subject string, err error) reprise.Finding {
 	case errors.As(err, &damage):
 		// Some readers see the reason only, without the hint.
 		f.Severity, f.Source.File = reprise.Blocking, damage.Path
-		f.Message = "the journal of this run is damaged, `reprise repair` shows what can be saved: " + damage.Cause
-		f.Hint = "repair it; what the run's own files say still counts"
+		f.Message = "the journal of this run is damaged; `reprise repair` shows what can be saved: " + damage.Cause
+		f.Hint = "repair it; the run's own files still count"
 	case errors.Is(err, fs.ErrPermission):
 		f.Code, f.Severity = reprise.CodePermission, reprise.Blocking
-		f.Message = "the journal cannot be read, permission denied; what was begun is unknown: " + err.Error()
-		f.Hint = "see with `ls -ld` whose it is, and call reprise as that user or change its permissions"
+		f.Message = "permission denied for the journal, so what was begun is unknown: " + err.Error()
+		f.Hint = "see with `ls -ld` who owns it; run reprise as that user or change its permissions"
 	case errors.As(err, &future):
 		f.Severity, f.Source.File, f.Hint = reprise.Blocking, future.Path, future.Hint()
 	}

@@ -275,7 +275,7 @@ func same(t *testing.T, what string, l reprise.Layout, dir string, runs map[repr
 	for ref, want := range runs {
 		for how, fsys := range map[string]fs.FS{"store": store, "dry run": durable.NewDryRun(store)} {
 			if how == "dry run" && strings.Contains(what, "FIFO") {
-				continue // it refuses to list what is no folder in words of its own
+				continue // it refuses to list what is not a folder in words of its own
 			}
 			r, err := l.Load(fsys, ref)
 			if err != nil {

@@ -157,11 +157,11 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	f := reprise.Finding{
 		Code: reprise.CodeStateGone, Severity: reprise.Blocking, Subject: l.Ref.ID, Hint: journal.GoneHint(l.Ref.ID),
 		Source:  l.account.Entries[len(l.account.Entries)-1].Source,
-		Message: fmt.Sprintf("its files in %s are gone, and its journal tells of nothing that was finished", l.Ref.Path),
+		Message: fmt.Sprintf("its files in %s are gone, and its journal shows nothing finished", l.Ref.Path),
 	}
 	if n := len(ends); n > 0 {
 		f.Source = ends[n-1].Source
-		f.Message = fmt.Sprintf("its files in %s are gone; by its journal %s: starting it again would repeat that", l.Ref.Path, wereFinished(namesOf(ends)))
+		f.Message = fmt.Sprintf("its files in %s are gone; according to its journal %s, and starting it again would repeat that", l.Ref.Path, wereFinished(namesOf(ends)))
 	}
 	run.State, run.Reason, run.Next = reprise.Unreadable, filesGone, nil
 	run.Report(f)
@@ -234,11 +234,11 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		}
 		f := reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: st.ID, Source: e.Source,
-			Message: fmt.Sprintf("%s was finished at %s, but the files of the run say %s, and nothing here changed that", st.ID, clock(e.Event.At), st.Status),
-			Hint:    "look whether its work is there; it is started again unless the files say otherwise",
+			Message: fmt.Sprintf("%s was finished at %s, but the run's files say %s, and reprise did not change that", st.ID, clock(e.Event.At), st.Status),
+			Hint:    "check whether its work is there; it is started again unless the files say otherwise",
 		}
 		if v.asksLost(&e.Event) {
-			f.Hint = "look whether its work is there; `reprise resume` asks before it is done again"
+			f.Hint = "check whether its work is there; `reprise resume` asks before it is done again"
 		}
 		r.Report(f)
 	}
@@ -249,7 +249,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 	if names := forgotten(ctx, s.Store, l, r, ends); len(names) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Blocking, Subject: r.ID, Source: ends[len(ends)-1].Source,
-			Message: fmt.Sprintf("by the journal %s, and the files that are left do not know of it", wereFinished(names)),
+			Message: fmt.Sprintf("according to the journal %s, but the remaining files do not contain it", wereFinished(names)),
 			Hint:    journal.GoneHint(r.ID),
 		})
 	}

@@ -82,7 +82,7 @@ func (m *Remeasured) Text() string {
 
 // The answers to that question.
 const (
-	ChangedContinue = "go on with what was built"
+	ChangedContinue = "continue with what was built"
 	ChangedAgain    = "build it again"
 )
 
@@ -135,7 +135,7 @@ func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History)
 		}
 	}
 	if m.Why == "" && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !writesStory(s.ID) && (s.Status != reprise.Pending || s.Ours) }) {
-		m.Why = "nothing was built by them yet"
+		m.Why = "nothing was built from them yet"
 	}
 	m.Asks = m.Why == ""
 	return m
@@ -170,14 +170,14 @@ func (v *View) tellChanged(s *Scope) {
 	f := reprise.Finding{
 		Code: reprise.CodeCriteriaChanged, Severity: reprise.Warning, Subject: r.Path, Source: reprise.Source{File: r.Path},
 		Message: fmt.Sprintf("%s changed since %s", m.subject(), m.Since),
-		Hint:    "compare them with what was built; `reprise resume` asks whether to keep that or to build again",
+		Hint:    "compare them with what was built; `reprise resume` asks whether to keep it or build it again",
 	}
 	if len(m.What) == 1 && m.What[0] == "the scope" {
 		f.Code = reprise.CodeScopeChanged
 	}
 	if !m.Asks {
 		f.Message += ": " + m.Why
-		f.Hint = "see that they are what is wanted; `--from validate` has them checked again"
+		f.Hint = "make sure that they are right; `--from validate` checks them again"
 	}
 	r.Report(f)
 }

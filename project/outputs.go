@@ -24,7 +24,7 @@ const maxStanding = 64 << 20
 func Standing(fsys fs.FS, name string) (now reprise.Hash, unread string) {
 	info, err := fs.Stat(fsys, name)
 	if err == nil && info.Mode().IsRegular() && info.Size() > maxStanding {
-		unread = "it is too large to be read each time, and its size or time changed"
+		unread = "it is too large to compare each time, and its size or time changed"
 	} else if now, err = HashIn(fsys, name); err == nil {
 		return now, ""
 	} else {
@@ -105,19 +105,19 @@ func (v *View) overwritten() (out []Doubt) {
 		if len(open) > 0 {
 			v.Run.Report(reprise.Finding{
 				Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: names[0]},
-				Message: what + "; the attempt that was cut off may have done that, or something else",
-				Hint:    "look at it: what comes next builds on it",
+				Message: what + "; the attempt that was cut off may have done it, or something else",
+				Hint:    "look at it: the next steps build on it",
 			})
 			continue
 		}
 		end := *v.History.Step(s.ID).Accepted
-		end.Actor, end.Text, end.Stands = reprise.Person, "what it left is used as it is now, says a person", slices.Clone(s.Accepted.Changed)
+		end.Actor, end.Text, end.Stands = reprise.Person, "a person said to use what it left as it is now", slices.Clone(s.Accepted.Changed)
 		d := Doubt{Prefix: OverwrittenPrefix, Ends: []reprise.Event{end}, Done: "use it as it is", Again: "do it again"}
 		d.Finding = reprise.Finding{
 			Code:    reprise.CodeFilesChanged,
-			Message: what + ", and nothing here did that: nothing builds on it before you decide",
+			Message: what + ", and reprise did not do that: nothing builds on it until you decide",
 		}
-		out = append(out, d.about(v.Run, what+", and nothing here did that. Use it as it is, or do "+s.ID+" again?"))
+		out = append(out, d.about(v.Run, what+", and reprise did not do that. Use it as it is, or do "+s.ID+" again?"))
 	}
 	return out
 }

@@ -178,7 +178,7 @@ func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) 
 		if err != nil {
 			res.report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: e.Name(),
-				Message: fmt.Sprintf("looking for runs of this layout stopped: %s", err),
+				Message: fmt.Sprintf("the search for runs of this layout stopped: %s", err),
 				Hint:    "runs of this layout may be missing from the list",
 			})
 		}
@@ -275,7 +275,7 @@ func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 			Findings: []reprise.Finding{{
 				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: j.ref.ID,
 				Message: "reading this run stopped: " + cause, Source: reprise.Source{File: j.ref.Path},
-				Hint: "this is a fault of reprise or of the disk; please report it",
+				Hint: "this is a bug in reprise or a disk fault; please report it",
 			}},
 		}
 	}
@@ -295,17 +295,17 @@ func (res *Result) report(f reprise.Finding) { res.Findings = append(res.Finding
 
 func (res *Result) listProblems(prefix string, fsys *tree.FS) {
 	for _, p := range fsys.Problems() {
-		code, hint := reprise.CodeUnreadable, "what is below it is missing from the list"
+		code, hint := reprise.CodeUnreadable, "runs below it are missing from the list"
 		switch {
 		case errors.Is(p.Err, fs.ErrPermission):
-			code, hint = reprise.CodePermission, "what is below it is missing from the list; check the folder's permissions"
+			code, hint = reprise.CodePermission, "runs below it are missing from the list; check the folder's permissions"
 		case errors.Is(p.Err, doc.ErrOutside):
 			code, hint = reprise.CodeLinkOutside, "links that leave the project are not followed; run reprise there"
 		}
 		name := filepath.ToSlash(filepath.Join(prefix, p.Path))
 		res.report(reprise.Finding{
 			Code: code, Severity: reprise.Warning, Subject: name,
-			Message: "cannot be looked into: " + doc.Cause(p.Err), Source: reprise.Source{File: name}, Hint: hint,
+			Message: "cannot be searched: " + doc.Cause(p.Err), Source: reprise.Source{File: name}, Hint: hint,
 		})
 	}
 }
@@ -330,7 +330,7 @@ func order(runs []*reprise.Run, entries []convention.Entry, o reprise.Observed) 
 	all := reprise.Merge(lists...)
 	for _, r := range all {
 		if r.CutOff() {
-			r.Placed = slices.Insert(slices.Clone(r.Reasons()), 0, reprise.Reason{Term: "cut off", Why: "what was being worked on here when it was cut off comes first"})
+			r.Placed = slices.Insert(slices.Clone(r.Reasons()), 0, reprise.Reason{Term: "cut off", Why: "what was in progress here when it was cut off comes first"})
 		}
 	}
 	return slices.Concat(

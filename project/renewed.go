@@ -168,7 +168,7 @@ func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.R
 		if err != nil {
 			res.report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: b.Run.ID, Source: lastFile(store, b.Run),
-				Message: fmt.Sprintf("%s when the work was cut off, and it cannot be told how it begins: %v", b.words(), err),
+				Message: fmt.Sprintf("%s when the work was cut off, and how it begins is unknown: %v", b.words(), err),
 			})
 			continue
 		}
@@ -187,7 +187,7 @@ func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise
 		return nil, err
 	}
 	if refs, err := l.Find(dry); !slices.Contains(refs, b.Run) {
-		return nil, cmp.Or(err, fmt.Errorf("%s is no place for it", b.Run.Path))
+		return nil, cmp.Or(err, fmt.Errorf("%s is not a place for it", b.Run.Path))
 	}
 	run, err := reprise.Load(l, dry, b.Run)
 	if err != nil {
@@ -215,7 +215,7 @@ func (b *Beginning) unfinished(r *reprise.Run, store *durable.Store) {
 	}
 	r.Report(reprise.Finding{
 		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: r.ID, Source: lastFile(store, b.Run),
-		Message: b.words() + " when the work was cut off", Hint: "the next resume carries that to its end",
+		Message: b.words() + " when the work was cut off", Hint: "the next resume finishes that",
 	})
 }
 

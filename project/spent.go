@@ -15,7 +15,7 @@ import (
 // attempts are recorded.
 const maxAssigned = 32
 
-const notTried = "it is not tried again before you decide"
+const notTried = "it is not retried until you decide"
 
 // notTriedAgain adds to what the files say of a unit that it is not started.
 func notTriedAgain(u *reprise.Unit) {
@@ -50,9 +50,9 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 		notTriedAgain(&r.Next[i])
 		if !told[step] {
 			told[step] = true
-			hint := fmt.Sprintf("see why; then `reprise resume %s --from %s` tries it again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
+			hint := fmt.Sprintf("find out why; then `reprise resume %s --from %s` retries it", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
 			if s.canSkip(r, step) {
-				hint += fmt.Sprintf(", `reprise resume %s --skip %s` leaves it out", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
+				hint += fmt.Sprintf(", `reprise resume %s --skip %s` skips it", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
 			}
 			reportSpent(r, step, why, hint, h, b, s.entries(v))
 		}

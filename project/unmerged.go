@@ -43,11 +43,11 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 			there, err = reprise.Load(l, then, r.Ref)
 		}
 		if err != nil {
-			report(u.Branch, fmt.Sprintf("branch %s changed it, and what was done there cannot be read: %v", u.Branch, err))
+			report(u.Branch, fmt.Sprintf("branch %s changed it, but what was done there cannot be read: %v", u.Branch, err))
 			continue
 		}
 		if done := doneIn(there, r); len(done) > 0 {
-			report(u.Branch, fmt.Sprintf("branch %s, which is not merged here, has it further along: %s", u.Branch, wereFinished(done)))
+			report(u.Branch, fmt.Sprintf("branch %s is not merged here and is further along: %s", u.Branch, wereFinished(done)))
 			delete(named, u.Branch)
 		}
 	}
@@ -59,17 +59,17 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
 				Message: fmt.Sprintf("commits here name %s, which another checkout worked on and which is not marked done here", steps),
-				Hint:    "mark in the file what is finished; " + again,
+				Hint:    "mark what is finished in the file; " + again,
 			})
 		default:
-			report(branch, fmt.Sprintf("branch %s, which is not merged here, has commits that name %s, not done here", branch, steps))
+			report(branch, fmt.Sprintf("branch %s is not merged here and has commits that name %s, which is not done here", branch, steps))
 		}
 	}
 	if steps := v.namedInDropped(git, begun); len(steps) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: fmt.Sprintf("commits that name %s are no longer on a local branch, and what they changed is here: they may have been merged as one commit", strings.Join(steps, ", ")),
-			Hint:    "mark in the file what is finished; " + again,
+			Message: fmt.Sprintf("commits that name %s are no longer on a local branch, but their changes are here: they may have been squashed", strings.Join(steps, ", ")),
+			Hint:    "mark what is finished in the file; " + again,
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestWork_that_left_its_branch_is_asked_about(t *testing.T) {
 	}{
 		"still checked out": {nil, ""},
 		"amended":           {[][]string{{"commit", "-q", "--amend", "-m", "feat(4.2): refunds, better"}}, ""},
-		"on its branch":     {[][]string{{"checkout", "-q", "main"}}, "branch story, which is not merged here"},
+		"on its branch":     {[][]string{{"checkout", "-q", "main"}}, "branch story is not merged here"},
 		"merged as one commit, and the branch is gone": {[][]string{
 			{"checkout", "-q", "main"}, {"merge", "-q", "--squash", "story"}, {"commit", "-q", "-m", "Money can be returned"}, {"branch", "-q", "-D", "story"},
 		}, "no longer on a local branch"},

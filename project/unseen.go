@@ -31,8 +31,8 @@ func (v *View) tellUnseen(fsys fs.FS) {
 	for _, file := range slices.Compact(unseen) {
 		v.Run.Report(reprise.Finding{
 			Code: reprise.CodePermission, Severity: reprise.Blocking, Subject: v.Run.ID, Source: reprise.Source{File: file},
-			Message: "permission denied: whether the attempt that was cut off has left " + file + " is unknown",
-			Hint:    "see with `ls -ld` whose it and its folders are, and call reprise as the user it belongs to or change its permissions",
+			Message: "permission denied, so whether the attempt that was cut off left " + file + " is unknown",
+			Hint:    "see with `ls -ld` who owns it and its folders; run reprise as that user or change their permissions",
 		})
 	}
 }

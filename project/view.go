@@ -187,7 +187,7 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 	}
 	f := journal.StepsChanged(r.Ref, file)
 	if err != nil {
-		f.Severity, f.Message = reprise.Blocking, f.Message+", and it cannot be put back: "+err.Error()
+		f.Severity, f.Message = reprise.Blocking, f.Message+", and it cannot be restored: "+err.Error()
 	} else {
 		then.Also = r.Also
 		*r = *then
@@ -292,7 +292,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		if _, err := opts.Budget(r.Ref); err != nil {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
-				Message: "nothing can be started: " + err.Error(), Hint: "mend the file or bring it back; nothing is started before that",
+				Message: "nothing can be started: " + err.Error(), Hint: "fix or restore the file first",
 			})
 			return true
 		}
@@ -301,7 +301,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		if file := opts.Distrusts(r.Ref); file != "" {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeNotTrusted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: file},
-				Message: file + " names commands that are not trusted here: nothing is started before you trust them", Hint: "`reprise trust " + file + "` shows them and asks",
+				Message: file + " names commands that are not trusted here: nothing is started until you trust them", Hint: "`reprise trust " + file + "` shows them and asks",
 			})
 			return true
 		}
@@ -315,7 +315,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		if err != nil {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
-				Message: "nothing can be started: " + err.Error(), Hint: "do it with the tool that made these files; what comes after it can be resumed",
+				Message: "nothing can be started: " + err.Error(), Hint: "do it with the tool that created these files; then resume what comes after it",
 			})
 			return true
 		}
@@ -385,7 +385,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 	}
 	for i := range r.Next {
 		if s := r.Step(r.Next[i].ID); s != nil && s.Held != "" {
-			r.Next[i].Reason = "it was finished, and its work only has to be committed"
+			r.Next[i].Reason = "it was finished; its work only needs to be committed"
 		}
 	}
 }

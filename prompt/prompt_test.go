@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden prompts")
 func sample(template string) Task {
 	return Task{
 		Assignment: reprise.Assignment{
-			Unit: reprise.Unit{ID: "T002", Title: "Export as CSV", Phase: "Phase 2: the export", Path: "docs/t002.md", Reason: "all it depends on is done"},
+			Unit: reprise.Unit{ID: "T002", Title: "Export as CSV", Phase: "Phase 2: the export", Path: "docs/t002.md", Reason: "everything it depends on is done"},
 			Step: "T002", Role: "dev", Template: template, Commit: true,
 			Facts:  map[string]string{"iteration": "2 of 5", "story": "docs/stories/1.2.story.md", "feature": "Export for accountants", TaskFact: "Do this part of the workflow: Phase 2: the export"},
 			Data:   []reprise.Data{{Name: "acceptance criteria", Source: reprise.Source{File: "docs/stories/1.2.story.md", Line: 12}, Text: "1. One row for each order.\n2. Dates as ISO 8601.\n"}},

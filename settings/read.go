@@ -99,7 +99,7 @@ func names(v doc.Value, form *regexp.Regexp) []string {
 		switch {
 		case text == "":
 		case strings.Contains(text, "="):
-			item.Report("values are taken from the environment; write the name alone", "%q is not the name of an environment variable", doc.Clip(text, 20))
+			item.Report("write only the name; the value comes from the environment", "%q is not the name of an environment variable", doc.Clip(text, 20))
 		case !form.MatchString(text):
 			item.Report("", "%q cannot be the name of an environment variable", doc.Clip(text, 40))
 		default:

@@ -236,7 +236,7 @@ var refused = map[string]struct {
 	"unknown agent":      {"agents: {claude: {preset: claude}}\nroles: {default: claud}\n", []string{`:2:18: there is no agent "claud"`, "did you mean claude?"}, true},
 	"undeclared preset":  {"roles: {default: codex}\n", []string{"agents: {codex: {preset: codex}}"}, true},
 	"role without agent": {"roles: {qa: }\n", []string{"nothing stands where text belongs"}, false},
-	"value in env":       {"env: [A=b]\n", []string{"write the name alone"}, false},
+	"value in env":       {"env: [A=b]\n", []string{"write only the name"}, false},
 	"env name":           {"env: [A-B]\n", []string{"cannot be the name of an environment"}, false},
 	"all of env":         {"env: [\"*\"]\n", []string{"cannot be the name of an environment"}, false},
 	"star in secrets":    {"secrets: [A*]\n", []string{"cannot be the name of an environment"}, false},

@@ -31,7 +31,7 @@ func readTemplates(dir string) (map[string]string, error) {
 			continue
 		}
 		if len(out) == maxTemplates {
-			return nil, fmt.Errorf("the folder of prompts holds more than %d templates", maxTemplates)
+			return nil, fmt.Errorf("the folder of prompts has more than %d templates", maxTemplates)
 		}
 		b, err := doc.ReadRegular(fsys, e.Name(), maxTemplate+1)
 		if err != nil {

@@ -55,7 +55,7 @@ func OpenTrust(file string) (*Trust, error) {
 			continue
 		}
 		if entry, err := parseTrust(line); err != nil {
-			t.problems = append(t.problems, Problem{File: file, Line: no, Column: 1, Message: "this line trusts nothing: " + err.Error()})
+			t.problems = append(t.problems, Problem{File: file, Line: no, Column: 1, Message: "this line is damaged and trusts nothing: " + err.Error()})
 		} else {
 			t.trusted[trusted{entry.Path, entry.Hash}] = true
 			t.granted = append(t.granted, entry)
@@ -71,15 +71,15 @@ func parseTrust(line string) (Granted, error) {
 		return e, fmt.Errorf("it is not of the form %s SHA256 TIME \"PATH\"", trustVersion)
 	}
 	if err := e.Hash.UnmarshalText([]byte(parts[1])); err != nil || e.Hash.IsZero() {
-		return e, fmt.Errorf("it holds no hash")
+		return e, fmt.Errorf("it has no hash")
 	}
 	var err error
 	if e.At, err = time.Parse(time.RFC3339, parts[2]); err != nil {
-		return e, fmt.Errorf("it holds no time")
+		return e, fmt.Errorf("it has no time")
 	}
 	path, err := strconv.Unquote(parts[3])
 	if err != nil || !filepath.IsAbs(path) {
-		return e, fmt.Errorf("it holds no absolute path: %q", doc.Clip(parts[3], 60))
+		return e, fmt.Errorf("it has no absolute path: %q", doc.Clip(parts[3], 60))
 	}
 	e.Path = path
 	return e, nil
@@ -147,7 +147,7 @@ type errNoPlace struct{}
 
 // Error implements error.
 func (errNoPlace) Error() string {
-	return "there is no place to keep it: neither XDG_STATE_HOME nor HOME names a folder"
+	return "there is nowhere to store it: neither XDG_STATE_HOME nor HOME names a folder"
 }
 
 // Hint says what a person can do.

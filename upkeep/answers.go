@@ -27,7 +27,7 @@ type answer struct {
 // String says what becomes of it.
 func (a *answer) String() string {
 	if a.goes {
-		return fmt.Sprintf("your answer to %s of %s goes with the question, which is asked again where it comes up", a.ev.Question, a.run.ID)
+		return fmt.Sprintf("your answer to %s of %s goes with the question, which is asked again when it comes up", a.ev.Question, a.run.ID)
 	}
 	return fmt.Sprintf("your answer to %s of %s", a.ev.Question, a.run.ID)
 }

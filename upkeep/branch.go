@@ -38,7 +38,7 @@ func planBranches(ctx context.Context, store *durable.Store, git *repository, r 
 		if !ok {
 			plan.Hopeless = append(plan.Hopeless, reprise.Finding{
 				Code: reprise.CodeBrokenBranch, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path}, Message: what,
-				Hint: "find its last commit with `git fsck --lost-found`, remove its file below .git/refs/heads, and make it again with `git branch`",
+				Hint: "find its last commit with `git fsck --lost-found`, remove its file below .git/refs/heads, and recreate it with `git branch`",
 			})
 			continue
 		}

@@ -150,7 +150,7 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return nil, errors.New("it is not shown: it is large, or no ordinary file")
+		return nil, errors.New("not shown: it is large or not a regular file")
 	}
 	return root.ReadFile(filepath.FromSlash(name))
 }

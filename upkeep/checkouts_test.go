@@ -396,7 +396,7 @@ func TestX7_undo_to_a_snapshot_of_an_earlier_version(t *testing.T) {
 	})
 	s.write("main.txt", "two\n")
 	plan, err := tender(s.dir, nil).PlanUndo(t.Context(), snap, true)
-	if err != nil || !strings.Contains(strings.Join(plan.Missing, "\n"), "taken by an earlier version") || !slices.Equal(plan.Back, []string{"main.txt"}) {
+	if err != nil || !strings.Contains(strings.Join(plan.Missing, "\n"), "from an earlier version") || !slices.Equal(plan.Back, []string{"main.txt"}) {
 		t.Fatalf("plan: %+v, %v", plan, err)
 	}
 	tip := s.tip()

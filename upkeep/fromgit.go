@@ -26,7 +26,7 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 	unasked := func(err error) error {
 		plan.Hopeless = append(plan.Hopeless, reprise.Finding{
 			Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: "git could not be asked for earlier versions of its files: " + err.Error(),
+			Message: "git could not list earlier versions of its files: " + err.Error(),
 		})
 		return nil
 	}

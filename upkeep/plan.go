@@ -50,9 +50,9 @@ type Kept struct {
 func (k Kept) String() string {
 	switch {
 	case k.merged != nil:
-		return k.Path + ": only what the run changed in it is taken back"
+		return k.Path + ": only the run's own changes in it are undone"
 	case k.Too:
-		return k.Path + ", which the run changed as well"
+		return k.Path + ", which the run changed too"
 	case k.Maybe:
 		return k.Path + ", which the attempt that was cut off may have changed"
 	}
@@ -102,7 +102,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 		}
 	}
 	if snap.Tree != nil && snap.Runs == nil {
-		plan.Missing = append(plan.Missing, "it was taken by an earlier version, which kept no branches and checkouts of builds: these stay as they are")
+		plan.Missing = append(plan.Missing, "it is from an earlier version, which did not save branches and checkouts of builds: these stay as they are")
 	}
 	for _, l := range snap.Left {
 		plan.Missing = append(plan.Missing, fmt.Sprintf("%s is not in the snapshot: %s", l.Path, l.Why))
@@ -129,7 +129,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 	}
 	plan.HeadStays = w.headMoved
 	if plan.HeadStays == "" && len(plan.Kept) > 0 && snap.Tree != nil && w.repo.Head() == snap.Tree.Head {
-		plan.HeadStays = "nothing was committed since"
+		plan.HeadStays = "no commits since"
 	}
 	return &plan, plan.takeBack(ctx, store, snap, runs)
 }
@@ -170,7 +170,7 @@ func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, sna
 		switch {
 		case !inProject(r.Path):
 		case slices.ContainsFunc(appeared, in) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return in(string(e.Path)) }):
-			p.Others = append(p.Others, fmt.Sprintf("run %s, which was not there", r.ID))
+			p.Others = append(p.Others, fmt.Sprintf("run %s, which did not exist", r.ID))
 		case slices.ContainsFunc(appeared, in) || slices.ContainsFunc(back, in):
 			p.Others = append(p.Others, fmt.Sprintf("work on run %s", r.ID))
 		}

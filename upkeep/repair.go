@@ -188,7 +188,7 @@ func planMends(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *
 	}
 	mends, err := m.Mend(after, r)
 	if err != nil {
-		return fmt.Errorf("look for mends of %s: %w", r.ID, err)
+		return fmt.Errorf("look for repairs of %s: %w", r.ID, err)
 	}
 	for _, mend := range mends {
 		dry := durable.NewDryRun(after)
@@ -230,7 +230,7 @@ func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *rep
 		if err == nil && len(made.Other) == 0 && coverDamage(store, now, made) {
 			what := strings.Join(names, ", ") + " cannot be read as the journal wrote it"
 			plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: reprise.Mend{
-				What: what, From: made.From + "; what something else wrote there after that is lost", Edits: made.Edits,
+				What: what, From: made.From + "; later changes by other programs are lost", Edits: made.Edits,
 			}, Diff: made.Files.Diff()})
 			return made, nil
 		}
@@ -288,13 +288,13 @@ func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Acc
 	}
 	if err == nil && len(made.Other) > 0 {
 		// Half of a document must not look like the whole of it.
-		err = fmt.Errorf("agents or other programs wrote in %s, and the journal does not have that: bring it back first, with whatever else they left there", strings.Join(made.Other, ", "))
+		err = fmt.Errorf("agents or other programs wrote to %s, and the journal does not have that: restore it first, with whatever else they left there", strings.Join(made.Other, ", "))
 	}
 	if err != nil || len(made.Edits) == 0 {
 		if err != nil {
 			f.Message += ": " + err.Error()
 		}
-		f.Message += "; a branch or `git stash list` may have it, `reprise undo` lists what was kept before"
+		f.Message += "; a branch or `git stash list` may have it, and `reprise undo` lists the snapshots"
 		f.Source = reprise.Source{File: r.Path}
 		plan.Hopeless = append(plan.Hopeless, f)
 		return nil, nil

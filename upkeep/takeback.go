@@ -37,7 +37,7 @@ func (p *UndoPlan) takeBack(ctx context.Context, store *durable.Store, snap *dur
 			k.merged = without(ctx, store, snap, run, account, k.Path, then, now)
 		}
 		if k.merged == nil {
-			p.Missing = append(p.Missing, fmt.Sprintf("what the run wrote in %s cannot be told from what others wrote there: what it marked done stays marked done", k.Path))
+			p.Missing = append(p.Missing, fmt.Sprintf("the run's changes in %s cannot be told from others' changes: what it marked done stays marked done", k.Path))
 			continue
 		}
 		k.Diff = durable.Diff(k.Path, now, k.merged)

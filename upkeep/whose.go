@@ -89,7 +89,7 @@ func (w *whose) readJournals(list []durable.Snapshot) error {
 		err := w.traces.Read(w.store, name, func(gen uint64) bool { return gen >= w.snap.Gen && (own || at[gen]) })
 		var damage *durable.DamageError
 		if errors.As(err, &damage) {
-			w.unread = append(w.unread, fmt.Sprintf("the journal %s cannot be read whole: what only it tells of counts as yours", name))
+			w.unread = append(w.unread, fmt.Sprintf("the journal %s cannot be read completely: changes that only it records count as yours", name))
 		} else if err != nil {
 			return err
 		}
@@ -143,9 +143,9 @@ func (w *whose) readGit(ctx context.Context, to *durable.Snapshot) error {
 	case len(w.foreign) > 0:
 		w.headMoved = "it has commits that are not the run's"
 	case !held && !back:
-		w.headMoved = "it does not hold the commit that it stood at"
+		w.headMoved = "it does not contain the commit it was at"
 	case branch != w.repo.Current() && !back:
-		w.headMoved = "another one is checked out"
+		w.headMoved = "another branch is checked out"
 	}
 	names, err := w.repo.Changes(ctx)
 	for _, name := range names {

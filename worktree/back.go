@@ -97,7 +97,7 @@ func (s *site) atRest(ctx context.Context, place string) error {
 		return &RefusedError{Path: place, Reason: "git is in the middle of a " + op + " there", Todo: "finish or abort it there, then undo again"}
 	}
 	if _, err := os.Lstat(filepath.Join(string(in.GitDir()), "index.lock")); err == nil {
-		return &RefusedError{Path: place, Reason: "git is at work there (index.lock exists)", Todo: "wait for it; remove the file if no git is running"}
+		return &RefusedError{Path: place, Reason: "git is running there (index.lock exists)", Todo: "wait for it; remove the file if no git is running"}
 	}
 	return nil
 }
@@ -154,19 +154,19 @@ func Describe(now, then *durable.CheckoutState) string {
 	switch {
 	case now.Commit == then.Commit:
 	case then.Commit == "":
-		out = append(out, fmt.Sprintf("branch %s, which was not there, is put aside under another name", then.Branch))
+		out = append(out, fmt.Sprintf("branch %s, which did not exist, is kept under another name", then.Branch))
 	case now.Commit == "":
-		out = append(out, fmt.Sprintf("branch %s is made again at %.12s", then.Branch, then.Commit))
+		out = append(out, fmt.Sprintf("branch %s is recreated at %.12s", then.Branch, then.Commit))
 	default:
-		out = append(out, fmt.Sprintf("branch %s goes from %.12s back to %.12s; what it holds now is kept", then.Branch, now.Commit, then.Commit))
+		out = append(out, fmt.Sprintf("branch %s goes from %.12s back to %.12s; its present commits are kept", then.Branch, now.Commit, then.Commit))
 	}
 	switch {
 	case then.Path == "" && now.Path != "":
-		out = append(out, fmt.Sprintf("checkout %s, which was not there, is archived", now.Path))
+		out = append(out, fmt.Sprintf("checkout %s, which did not exist, is archived", now.Path))
 	case then.Path != "" && now.Path != then.Path:
-		out = append(out, fmt.Sprintf("checkout %s is made again", then.Path))
+		out = append(out, fmt.Sprintf("checkout %s is recreated", then.Path))
 	case then.Path != "":
-		out = append(out, fmt.Sprintf("the files of checkout %s as they were", then.Path))
+		out = append(out, fmt.Sprintf("the files of checkout %s are restored", then.Path))
 	}
 	return strings.Join(out, "; ")
 }

@@ -24,10 +24,10 @@ func Review(ctx context.Context, p Project) (string, error) {
 		return "", err
 	}
 	if !ok && s.Run.Progress().Done > 0 {
-		return fmt.Sprintf("branch %s is not here, so what was built on it cannot be shown: fetch it if it is elsewhere; if it was merged or the work was done without it, the history of the project has it", s.branch), nil
+		return fmt.Sprintf("branch %s does not exist here, so its work cannot be shown: fetch it if it exists elsewhere; if it was merged or never used, the work is in the project's history", s.branch), nil
 	}
 	if !ok {
-		return "nothing was built yet: there is no branch " + s.branch, nil
+		return "nothing has been built yet: there is no branch " + s.branch, nil
 	}
 	commits, files, err := s.built(ctx, head)
 	if err != nil {
@@ -75,19 +75,19 @@ func (s *site) reviewFolder(ctx context.Context) string {
 	place, c, _, err := s.find(ctx)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("the checkout cannot be looked at: %v\n", err)
+		return fmt.Sprintf("the checkout cannot be read: %v\n", err)
 	case c == absent || c == gone:
-		return "there is no checkout of it\n"
+		return "it has no checkout\n"
 	case c == half:
 		return fmt.Sprintf("the checkout in %s was never finished\n", place)
 	}
 	in, err := s.Repo.In(ctx, s.abs(place))
 	if err != nil {
-		return fmt.Sprintf("the checkout cannot be looked at: %v\n", err)
+		return fmt.Sprintf("the checkout cannot be read: %v\n", err)
 	}
 	changed, err := in.Uncommitted(ctx)
 	if err != nil {
-		return fmt.Sprintf("what is not committed cannot be told: %v\n", err)
+		return fmt.Sprintf("uncommitted files cannot be listed: %v\n", err)
 	}
 	text := fmt.Sprintf("checkout in %s, %d files not committed\n", place, len(changed))
 	for _, ch := range changed[:min(len(changed), maxListed)] {
@@ -170,9 +170,9 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 
 func (s *site) mergedBefore() string {
 	if on := s.Repo.Current(); on != "" {
-		return fmt.Sprintf("%s was merged into %s before", s.branch, on)
+		return fmt.Sprintf("%s was already merged into %s", s.branch, on)
 	}
-	return fmt.Sprintf("%s was merged before", s.branch)
+	return fmt.Sprintf("%s was already merged", s.branch)
 }
 
 // rightBase refuses to merge into another branch than the one the run is for.
@@ -327,12 +327,12 @@ func (s *site) commitRest(ctx context.Context, place string) error {
 	var not *gitx.NotReadyError
 	switch {
 	case errors.As(err, &not):
-		s.notes = append(s.notes, fmt.Sprintf("what was not committed is in the archived folder only: %s", not.Reason))
+		s.notes = append(s.notes, fmt.Sprintf("uncommitted work is only in the archived folder: %s", not.Reason))
 		return nil
 	case err != nil:
 		return err
 	case commit != "":
-		s.notes = append(s.notes, fmt.Sprintf("what was not committed is in %.12s", commit))
+		s.notes = append(s.notes, fmt.Sprintf("uncommitted work is in %.12s", commit))
 	}
 	return s.Store.Flush()
 }

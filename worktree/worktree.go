@@ -89,10 +89,10 @@ type site struct {
 func (p Project) open() (*site, error) {
 	id := p.Run.ID
 	if id == "" || id != path.Base(id) || strings.HasPrefix(id, ".") || strings.HasPrefix(id, "-") || !fs.ValidPath(id) {
-		return nil, &RefusedError{Path: id, Reason: "this is no name for a folder", Todo: "rename the spec"}
+		return nil, &RefusedError{Path: id, Reason: "this is not a valid folder name", Todo: "rename the spec"}
 	}
 	if p.Repo == nil {
-		return nil, &RefusedError{Path: id, Reason: "the project is in no git repository", Todo: "what was built stands in its files; `reprise resume` without a choice continues"}
+		return nil, &RefusedError{Path: id, Reason: "the project is not in a git repository", Todo: "what was built stands in its files; `reprise resume` without a choice continues"}
 	}
 	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: Branch(p.Run), base: ".", keptAs: "discarded"}
 	if at, ok := strings.CutSuffix(p.Run.Path, "/specs/"+id); ok {
@@ -156,7 +156,7 @@ func (s *site) look(ctx context.Context, place string) (c condition, linked *git
 	case err != nil:
 		return absent, nil, err
 	case !info.IsDir():
-		return absent, nil, &RefusedError{Path: place, Reason: "something that is no folder is in its place", Todo: "move it away"}
+		return absent, nil, &RefusedError{Path: place, Reason: "there is something else in its place, not a folder", Todo: "move it away"}
 	}
 	entries, err := os.ReadDir(abs)
 	if err != nil {
@@ -218,7 +218,7 @@ func Ensure(ctx context.Context, p Project) (Made, error) {
 		return Made{}, err
 	}
 	if !ok {
-		return Made{}, &RefusedError{Path: ".", Reason: "the repository has no commit that a checkout could be made of", Todo: "make a first commit"}
+		return Made{}, &RefusedError{Path: ".", Reason: "the repository has no commit to create a checkout from", Todo: "create a first commit"}
 	}
 	place, linked, err := s.complete(ctx, s.find, head)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *site) complete(ctx context.Context, find finder, commit string) (string
 			return "", nil, err
 		}
 	}
-	return "", nil, &RefusedError{Path: s.places()[0], Reason: "it does not become whole", Todo: "`git worktree list` tells more"}
+	return "", nil, &RefusedError{Path: s.places()[0], Reason: "it stays incomplete", Todo: "`git worktree list` shows more"}
 }
 
 // use finishes a checkout that is whole.
@@ -300,7 +300,7 @@ func (s *site) clear(ctx context.Context, place string, c condition, linked *git
 		if err := s.settle(ctx, place); err != nil {
 			return err
 		}
-		what = "a checkout that was half made"
+		what = "a half-made checkout"
 	}
 	if c != gone {
 		if err := s.archive(ctx, place, what); err != nil {
@@ -320,7 +320,7 @@ func (s *site) clear(ctx context.Context, place string, c condition, linked *git
 // more. What was staged in it is kept at a ref of ours.
 func (s *site) forget(ctx context.Context, place string, linked *gitx.Linked) error {
 	if linked.Locked {
-		return &RefusedError{Path: place, Reason: "git's record of it is locked by a person, and the folder is not there", Todo: "bring the folder back, or `git worktree unlock` it"}
+		return &RefusedError{Path: place, Reason: "git's record of it is locked (`git worktree lock`), but the folder is not there", Todo: "restore the folder, or `git worktree unlock` it"}
 	}
 	ref, err := s.freeRef(ctx, "refs/reprise/kept/"+s.spec)
 	if err != nil {
@@ -399,7 +399,7 @@ func (s *site) archive(ctx context.Context, place, what string) error {
 	// crash: checkout-archived
 	note := fmt.Sprintf("%s was moved to %s", what, to)
 	if len(own) > 0 {
-		note += fmt.Sprintf(" with %d files that are in no commit, %q among them", len(own), own[0])
+		note += fmt.Sprintf(" with %d uncommitted files, including %q", len(own), own[0])
 	}
 	s.notes = append(s.notes, note)
 	return nil

@@ -47,7 +47,7 @@ func (s *site) merging(ctx context.Context) (string, error) {
 	}
 	outcome := "no file conflicts"
 	if err := s.Repo.Foresee(ctx, s.branch); errors.Is(err, gitx.ErrCannotForesee) {
-		outcome = "whether files conflict only merging tells here, and if they do, nothing is changed"
+		outcome = "whether files conflict shows only when merging; if they do, nothing is changed"
 	} else if err != nil {
 		return "", err
 	}
@@ -86,7 +86,7 @@ func Discarding(ctx context.Context, p Project) (place, text string, err error) 
 	if c == absent || c == gone {
 		place = ""
 	} else {
-		text = fmt.Sprintf("The checkout in %s is archived, with what is not committed. ", place)
+		text = fmt.Sprintf("The checkout in %s is archived, with its uncommitted files. ", place)
 	}
 	if have {
 		ref, err := s.freeRef(ctx, keptStem+s.keptAs+"/"+s.spec)

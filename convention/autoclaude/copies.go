@@ -103,7 +103,7 @@ func (l *loader) compare(lost *plan) {
 	}
 	l.rd.Report(reprise.Finding{
 		Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: l.run.ID, Source: lost.file.At(0),
-		Message: fmt.Sprintf("this copy of the plan differs from the one in %s, which is further and is used: %s",
+		Message: fmt.Sprintf("this copy of the plan differs from the one in %s, which is further along and is used: %s",
 			strconv.Quote(won.dir), strings.Join(diffs, "; ")),
 		Hint: "copy the plan that is ahead over the other before starting the original program: it copies the project's over the worktree's",
 	})

@@ -68,7 +68,7 @@ func (l *loader) unreadable() bool {
 		}
 		r := l.run
 		r.State, r.Phase = reprise.Unreadable, "unknown"
-		r.Reason = "the plan cannot be read, so nothing is known of what is done"
+		r.Reason = "the plan cannot be read, so what is done is unknown"
 		return true
 	}
 	return false
@@ -161,11 +161,11 @@ func (l *loader) decideBuild() {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: r.ID, Source: p.qaAt,
 			Message: fmt.Sprintf("QA approved the build, but %d of %d items are open: they were done and not marked, or opened again since", len(r.Steps)-done, len(r.Steps)),
-			Hint:    "look at the code before an item is done again",
+			Hint:    "look at the code before you do an item again",
 		})
 	}
 	if _, stuck := l.memory.isStuck(first.ID); stuck {
-		l.waitFor(r.Phase, fmt.Sprintf("%s was given up on after %d attempts and comes next", strconv.Quote(first.ID), first.Attempts), "change the item or what it builds on, then clear its record")
+		l.waitFor(r.Phase, fmt.Sprintf("%s was given up after %d attempts and comes next", strconv.Quote(first.ID), first.Attempts), "change the item or what it builds on, then clear its record")
 		return
 	}
 	tried := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Attempts > 0 })
@@ -189,7 +189,7 @@ func (l *loader) tellFailed(next string) {
 			l.run.Report(reprise.Finding{
 				Code: reprise.CodeAbandoned, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
 				Message: fmt.Sprintf("item %s failed and the work continues beyond it; what depends on it waits", strconv.Quote(doc.Clip(s.ID, 40))),
-				Hint:    "see why it failed; it is tried again when nothing else can be started",
+				Hint:    "find out why it failed; it is retried when nothing else can be started",
 			})
 		}
 	}
@@ -237,7 +237,7 @@ func (l *loader) needSpec() {
 	}
 	l.rd.Report(reprise.Finding{
 		Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: "spec.md", Source: reprise.Source{File: at},
-		Message: "spec.md is not there; coding goes by the plan, but the original program does not list the spec",
+		Message: "spec.md is missing; coding follows the plan, but the original program does not list the spec",
 	})
 }
 
@@ -272,7 +272,7 @@ func (l *loader) decideQA() {
 		if f := l.marks.fixRequest; f.File != "" {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: r.ID, Source: f,
-				Message: "QA approved, but a fix request is there: left over from an earlier round, or sent back by a person since",
+				Message: "QA approved, but there is a fix request: left over from an earlier round, or sent back by a person since",
 				Hint:    "read it before merging",
 			})
 		}
@@ -281,21 +281,21 @@ func (l *loader) decideQA() {
 		if p.qaWord != "" {
 			said = "with " + quoteWord(p.qaWord)
 		}
-		l.awaitReview(fmt.Sprintf("%s and QA signed off %s, which a person has to judge", all, said))
+		l.awaitReview(fmt.Sprintf("%s and QA signed off %s, which a person must judge", all, said))
 	case l.marks.escalated:
 		l.waitFor("qa", all+" and QA gave up and asks for a person", "read QA_ESCALATION.md and decide")
 	case p.qa == qaRejected:
 		l.decideRejected(all)
 	case p.qa == qaFixed && p.qaOpen:
-		l.runQA("qa-fix", roleQAFixer, "qa fix", all+"; fixing what QA found was begun and not finished")
+		l.runQA("qa-fix", roleQAFixer, "qa fix", all+"; fixing what QA found was begun but not finished")
 	case p.qa == qaFixed:
-		l.runQA("qa-review", roleQAReviewer, "qa re-review", all+"; what QA found was fixed and has to be reviewed again")
+		l.runQA("qa-review", roleQAReviewer, "qa re-review", all+"; what QA found was fixed and must be reviewed again")
 	case status == "qa approved":
 		l.awaitReview(all + " and the plan's status says that QA approved it")
 	case l.marks.fixRequest.File != "" || doc.Fold(p.reason) == "qa rejected":
 		l.runQA("qa-fix", roleQAFixer, "qa fix", all+"; there is a request to fix them")
 	case status == "human review" && doc.Fold(p.reason) != "errors":
-		l.awaitReview(all + " and the plan's status asks for a person, though QA has not signed off")
+		l.awaitReview(all + " and the plan's status asks for a person, although QA has not signed off")
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: r.ID, Source: p.source,
 			Message: "the plan waits for a person's review, but QA never signed off",
@@ -318,7 +318,7 @@ func (l *loader) decideRejected(all string) {
 		l.waitFor("qa", fmt.Sprintf("%s but QA rejected it, and %s had been given up on before: it is in doubt what is really done", all, l.memory.stuckIDs()), "read qa_report.md, reopen what is not done")
 		l.run.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: l.run.ID, Source: l.plan.qaAt,
-			Message: "all items are called completed, one of them after it was given up on, and QA rejected the build",
+			Message: "all items are marked completed, one of them after it was given up, and QA rejected the build",
 			Hint:    "set the items that are not really done back to pending",
 		})
 	case l.plan.rounds >= maxQARounds:

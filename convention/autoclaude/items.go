@@ -88,7 +88,7 @@ func (p *plan) addItem(n ledger.Value, ph, i int, list string) {
 	if !known {
 		p.rd.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: s.ID, Source: s.Claims[0].Source,
-			Message: fmt.Sprintf("item %s has the status %s, which has no meaning here; it is not counted as done",
+			Message: fmt.Sprintf("item %s has the status %s, which is unknown here; it is not counted as done",
 				strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40))),
 			Hint: "set it to pending, in_progress, completed, blocked or failed",
 		})
@@ -113,7 +113,7 @@ func (p *plan) nameItem(s *reprise.Step, ph, i int) {
 	if s.ID != id {
 		p.rd.Report(reprise.Finding{
 			Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: id, Source: s.Source,
-			Message: fmt.Sprintf("the id %s stands at two items; this one is called %s here", strconv.Quote(id), strconv.Quote(s.ID)),
+			Message: fmt.Sprintf("two items have the id %s; this one is called %s here", strconv.Quote(id), strconv.Quote(s.ID)),
 			Hint:    "give one of them another id: records of attempts and commits cannot tell them apart",
 		})
 	}
@@ -145,7 +145,7 @@ func (p *plan) addSecond(n ledger.Value, ph, i int, list string) {
 	}
 	p.rd.Report(reprise.Finding{
 		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: source,
-		Message: fmt.Sprintf("item %s stands in two lists of its phase: %s in the one that is read, %s under %q",
+		Message: fmt.Sprintf("item %s is in two lists of its phase: %s in the one that is read, %s under %q",
 			strconv.Quote(s.ID), s.Status, meant, list),
 		Hint: "make both lists agree, or remove the older one",
 	})

@@ -189,11 +189,11 @@ func (l *loader) readLeftovers() {
 			case strings.Contains(name, ".corrupted"):
 				corrupted = append(corrupted, name)
 			case name == stateDirs[0] && e.IsDir():
-				l.leftover(path.Join(dir, name), reprise.Info, "a state folder inside the spec folder: an agent wrote with the wrong working folder; it is not read", "remove it once nothing in it is needed")
+				l.leftover(path.Join(dir, name), reprise.Info, "a state folder inside the spec folder: an agent wrote with the wrong working folder; it is not read", "remove it once you need nothing in it")
 			}
 		}
 		if len(temp) > 0 {
-			l.leftover(path.Join(dir, temp[0]), reprise.Info, "left by a write that was cut off: "+nameList(temp), "the file it was to replace is the older state; remove the leftover once both were compared")
+			l.leftover(path.Join(dir, temp[0]), reprise.Info, "left by a write that was cut off: "+nameList(temp), "the file it should have replaced is the older state; compare both, then remove the leftover")
 		}
 		if len(corrupted) > 0 {
 			l.leftover(path.Join(dir, corrupted[0]), reprise.Warning, "set aside by the program as damaged: "+nameList(corrupted), "what it held may be missing from the plan; compare before you continue")

@@ -167,7 +167,7 @@ func (l *loader) addMemory() {
 	}
 	f := reprise.Finding{
 		Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: r.ID, Source: m.at,
-		Message: fmt.Sprintf("attempts are on record for %d items the plan does not list: the plan was made anew", unknown),
+		Message: fmt.Sprintf("attempts are on record for %d items the plan does not list: the plan was rewritten", unknown),
 		Hint:    "see git log and build_commits.json for what was done under the earlier plan",
 	}
 	if len(r.Steps) == 0 {
@@ -185,22 +185,22 @@ func (l *loader) addHistoryClaim(s *reprise.Step, a *attempts) {
 	if !ok {
 		l.rd.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: s.ID, Source: a.status.Source(),
-			Message: fmt.Sprintf("the attempt history gives %s the status %s, which has no meaning here", strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40))),
+			Message: fmt.Sprintf("the attempt history gives %s the status %s, which is unknown here", strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40))),
 		})
 	}
 	s.Claims = append(s.Claims, reprise.Claim{Ledger: historyLog, Status: status, Word: word, Source: a.status.Source()})
 	var message string
 	switch {
 	case status == reprise.Done && s.Status != reprise.Done:
-		message = fmt.Sprintf("the attempt history calls %s completed, the plan does not (%s)", strconv.Quote(s.ID), s.Status)
+		message = fmt.Sprintf("the attempt history says %s is completed, the plan does not (%s)", strconv.Quote(s.ID), s.Status)
 	case s.Status == reprise.Done && (status == reprise.Failed || status == reprise.Blocked):
-		message = fmt.Sprintf("the plan calls %s completed, the attempt history %s", strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40)))
+		message = fmt.Sprintf("the plan says %s is completed, the attempt history says %s", strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40)))
 	default:
 		return
 	}
 	l.rd.Report(reprise.Finding{
 		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: a.status.Source(),
-		Message: message, Hint: "the plan counts; look at the commits of the item before it is done again",
+		Message: message, Hint: "the plan counts; look at the commits of the item before you do it again",
 	})
 }
 
@@ -214,7 +214,7 @@ func (l *loader) reportCommitted(s *reprise.Step) {
 	l.rd.Report(reprise.Finding{
 		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: c.source,
 		Message: fmt.Sprintf("commit %s is on record for item %s, which the plan calls %s", shortHash(c.hash), strconv.Quote(s.ID), s.Status),
-		Hint:    "the record is made for partial work too: look at the commit before the item is done again",
+		Hint:    "partial work is recorded too: look at the commit before you do the item again",
 	})
 }
 
@@ -236,14 +236,14 @@ func (l *loader) reportRetries(s *reprise.Step) {
 		}
 		l.rd.Report(reprise.Finding{
 			Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: stuck.source,
-			Message: fmt.Sprintf("item %s was given up on%s: %d attempts on record, %d of them failed", strconv.Quote(s.ID), why, a.count, a.failed),
-			Hint:    "the original program tries it again for ever: change the item or its files first, then clear the record",
+			Message: fmt.Sprintf("item %s was given up%s: %d attempts on record, %d of them failed", strconv.Quote(s.ID), why, a.count, a.failed),
+			Hint:    "the original program would retry it forever: change the item or its files first, then clear the record",
 		})
 	case a.row >= manyFailures && !s.Status.Closed():
 		l.rd.Report(reprise.Finding{
 			Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: l.memory.at,
 			Message: fmt.Sprintf("item %s failed %d times in a row, %d attempts in all", strconv.Quote(s.ID), a.row, a.count),
-			Hint:    "see why before it is tried again; missing files named in the item are a usual cause",
+			Hint:    "find out why before you retry it; missing files named in the item are a common cause",
 		})
 	}
 }

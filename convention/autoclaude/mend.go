@@ -57,7 +57,7 @@ func (l *loader) mendPlans() []ledger.Proposal {
 		case p.broken && p.file.OK():
 			what = "the copy of the plan in " + p.dir + " cannot be read"
 			if saysMore(p.file.Data, won.file.Data) {
-				what += ", and what is left of it calls more items completed than the copy it is rebuilt from: look at both first"
+				what += ", and the rest of it marks more items completed than the copy it is rebuilt from: look at both first"
 			}
 		case !p.file.Exists() && (i == 0 || l.workedIn(p.dir)):
 			what = "the copy of the plan in " + p.dir + " is gone"
@@ -119,5 +119,5 @@ func (l *loader) mendMemory(name string) []ledger.Proposal {
 	if err != nil {
 		return nil
 	}
-	return []ledger.Proposal{rewrite(at, what, "nothing: what it recorded is lost, and it begins anew as an empty record", "an empty record in the place of a blank file", content)}
+	return []ledger.Proposal{rewrite(at, what, "nothing: its content is lost, and it starts again as an empty record", "an empty record in the place of a blank file", content)}
 }

@@ -28,7 +28,7 @@ func (p *plan) resolve() {
 			ph.loose = true
 			p.rd.Report(reprise.Finding{
 				Code: reprise.CodeUnknownDependency, Severity: reprise.Warning, Subject: ph.name, Source: d.source,
-				Message: fmt.Sprintf("phase %s depends on %s, which is no phase of the plan; it waits for all phases before it instead",
+				Message: fmt.Sprintf("phase %s depends on %s, which is not a phase of the plan; it waits for all phases before it instead",
 					strconv.Quote(ph.name), strconv.Quote(doc.Clip(d.word, 40))),
 				Hint: "correct depends_on",
 			})

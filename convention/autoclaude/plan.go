@@ -93,7 +93,7 @@ func readPlan(fsys fs.FS, dir string) *plan {
 		p.broken = true
 	case root.Kind != doc.Map || len(root.Keys) == 0:
 		p.broken = true
-		p.file.Lost(reprise.CodeUnreadable, 0, "holds no plan: not an object, or an empty one",
+		p.file.Lost(reprise.CodeUnreadable, 0, "contains no plan: not an object, or an empty one",
 			"look for a copy in the worktree, or let the planner run again")
 	default:
 		p.readTop(root.Node)
@@ -240,8 +240,8 @@ func (p *plan) checkFlat(root ledger.Value) {
 		if extra > 0 {
 			p.rd.Report(reprise.Finding{
 				Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: key, Source: n.Source(),
-				Message: fmt.Sprintf("%d items stand beside the phases under %q and are not counted", extra, key),
-				Hint:    "move them into a phase if they are still to be done",
+				Message: fmt.Sprintf("%d items are outside the phases, under %q, and are not counted", extra, key),
+				Hint:    "move them into a phase if they must still be done",
 			})
 		}
 	}

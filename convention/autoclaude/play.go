@@ -107,7 +107,7 @@ func (Playbook) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 		f := doc.NewReader(fsys).Open(at)
 		switch json := path.Ext(name) == ".json"; {
 		case !f.OK() || !utf8.Valid(f.Data) || json && f.JSON() == nil:
-			return nil, fmt.Errorf("keep %s: it cannot be read; mend it or move it away", at)
+			return nil, fmt.Errorf("keep %s: it cannot be read; repair it or move it away", at)
 		case len(f.Data) > maxGiven:
 			return nil, fmt.Errorf("keep %s: it is larger than %d bytes; move it away", at, maxGiven)
 		}
@@ -181,7 +181,7 @@ func slug(text string) string {
 }
 
 // Pick implements reprise.Playbook. Phases of the spec and of QA are done one at
-// a time. Items may be worked on beside each other where the plan calls them
+// a time. Items may be done in parallel with each other where the plan calls them
 // independent and the files they name are not the same: they share a checkout.
 func (Playbook) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
 	var out []reprise.Unit

@@ -36,7 +36,7 @@ func (Playbook) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply
 // concludeSpec asks that the phase left a file that can be read.
 func concludeSpec(r *reprise.Run, step string, reply reprise.Reply) reprise.Conclusion {
 	if s := r.Step(step); s != nil && !s.Status.Closed() {
-		return reprise.Conclusion{Problem: fmt.Sprintf("it left no %s that can be read", path.Base(s.Path))}
+		return reprise.Conclusion{Problem: fmt.Sprintf("it left no readable %s", path.Base(s.Path))}
 	}
 	return reprise.Conclusion{Text: reply.Summary}
 }
@@ -68,7 +68,7 @@ func concludeItem(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	id := a.Step
 	if _, err := fs.Stat(fsys, a.Place); a.Place != "" && errors.Is(err, fs.ErrNotExist) {
 		// What the plan says now is the project's copy, and not its word.
-		return reprise.Conclusion{Problem: "the checkout it was to work in is gone: " + a.Place}
+		return reprise.Conclusion{Problem: "its checkout is gone: " + a.Place}
 	}
 	s := r.Step(id)
 	if s == nil {
@@ -76,14 +76,14 @@ func concludeItem(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	}
 	switch s.Status {
 	case reprise.Failed:
-		return reprise.Conclusion{Failed: true, Text: orElse(reply.Summary, "it calls the item failed in the plan")}
+		return reprise.Conclusion{Failed: true, Text: orElse(reply.Summary, "it marked the item failed in the plan")}
 	case reprise.Blocked:
-		return reprise.Conclusion{Blocked: true, Text: orElse(reply.Summary, "it calls the item blocked in the plan")}
+		return reprise.Conclusion{Blocked: true, Text: orElse(reply.Summary, "it marked the item blocked in the plan")}
 	case reprise.Unknown:
 		return reprise.Conclusion{Problem: "it left a status in the plan that has no meaning"}
 	}
 	if missing := unmade(fsys, orElse(a.Place, r.Worktree), load(fsys, r.Ref).plan, id); missing != "" {
-		return reprise.Conclusion{Problem: fmt.Sprintf("none of the files it was to make is there, such as %q", missing)}
+		return reprise.Conclusion{Problem: fmt.Sprintf("none of the files it should create exists, such as %q", missing)}
 	}
 	return reprise.Conclusion{Text: reply.Summary}
 }

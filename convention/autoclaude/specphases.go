@@ -147,7 +147,7 @@ func (l *loader) decideSpec() {
 	switch {
 	case status == "human review" || status == "error" || status == "ai review":
 		begun = true
-		reason = "planning stopped before it listed any item, though the plan's status is " + quoteWord(l.plan.status)
+		reason = "planning stopped before it listed any item, although the plan's status is " + quoteWord(l.plan.status)
 		r.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: r.ID, Source: l.plan.source,
 			Message: "the plan waits for a review, but there is nothing in it to review",
@@ -174,7 +174,7 @@ func (l *loader) decideSpec() {
 	r.Reason = reason
 	r.Next = []reprise.Unit{s.Unit("its file is the first one missing")}
 	if s.Status == reprise.Unknown {
-		r.Next[0].Reason = "its file is there but cannot be read"
+		r.Next[0].Reason = "its file exists but cannot be read"
 	}
 }
 
@@ -182,7 +182,7 @@ func (l *loader) decideSpec() {
 // it was lost, and planning again would do that work again.
 func (l *loader) lostPlan(proof string) {
 	if at, there := l.pathOf(planFile); !there { // else it is said why it could not be read
-		l.run.Lose(at, "is missing, and "+proof+" tell of work on its items: what is done is unknown", "bring it back, from git or a backup, or discard this work and start fresh")
+		l.run.Lose(at, "is missing, and "+proof+" tell of work on its items: what is done is unknown", "restore it from git or a backup, or discard this work and start from scratch")
 	}
 }
 

@@ -57,7 +57,7 @@ func (l *loader) compareStatus(n *doc.Node) {
 	if active, _ := n.Get("active").Bool(); active {
 		code, message := reprise.CodeOwnerMarker, statusFile+" says that it is being worked on"
 		if !r.State.Open() || counted && planned && completed < done {
-			code, message = reprise.CodeStaleMarker, statusFile+" says that it is being worked on, but the plan has gone beyond what it tells"
+			code, message = reprise.CodeStaleMarker, statusFile+" says that it is being worked on, but the plan is further along"
 		}
 		l.rd.Report(reprise.Finding{
 			Code: code, Severity: reprise.Info, Subject: r.ID, Source: n.Get("active").Source(),

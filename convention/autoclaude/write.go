@@ -131,7 +131,7 @@ func (w *writer) recordSpecPhase(id string) {
 	}
 	want, _ := ledger.Wanted(w.ev.Kind)
 	if status != want && !(want == reprise.Done && status.Closed()) {
-		w.cannot("%s is told by its file %s alone", id, specPhaseOf(id).file)
+		w.cannot("%s is shown only by its file %s", id, specPhaseOf(id).file)
 	}
 }
 
@@ -173,7 +173,7 @@ func (w *writer) recordItem() {
 func (w *writer) setItem(p *plan, want reprise.Status) (changed bool) {
 	it := p.item(w.ev.Step)
 	if !it.at[0].Is(doc.Map) {
-		w.cannot("item %s in %s is a bare line without a status", quoteWord(w.ev.Step), p.file.Path)
+		w.cannot("item %s in %s is plain text without a status", quoteWord(w.ev.Step), p.file.Path)
 		return false
 	}
 	w.Structured(p.file.Path).Because("item %s is %s", quoteWord(w.ev.Step), want)

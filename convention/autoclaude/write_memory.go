@@ -100,7 +100,7 @@ func (w *writer) history() *history {
 			continue
 		}
 		if n.Kind != doc.Map {
-			w.Fail(fmt.Errorf("record in %s: %s is no map of items", h.root.File, key))
+			w.Fail(fmt.Errorf("record in %s: %s is not a map of items", h.root.File, key))
 			return h
 		}
 		if h.items.Node == nil || n.Has(w.ev.Step) {
@@ -115,7 +115,7 @@ func (w *writer) history() *history {
 	if h.entry.Node != nil {
 		h.failures = h.entry.Kind == doc.List
 		if attempts := h.entry.In("attempts"); h.entry.Kind != doc.Map && !h.failures || attempts.Node != nil && attempts.Kind != doc.List {
-			w.Fail(fmt.Errorf("record in %s: the record of %q is no record of attempts", h.root.File, doc.Clip(w.ev.Step, 60)))
+			w.Fail(fmt.Errorf("record in %s: the record of %q is not a record of attempts", h.root.File, doc.Clip(w.ev.Step, 60)))
 		}
 	}
 	return h
@@ -276,7 +276,7 @@ func (w *writer) recordCommit() {
 		return
 	}
 	if len(hash) < 4 || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-		w.Fail(fmt.Errorf("record commit %q: that is no hash of a commit", doc.Clip(hash, 70)))
+		w.Fail(fmt.Errorf("record commit %q: that is not a commit hash", doc.Clip(hash, 70)))
 		return
 	}
 	for _, c := range w.l.memory.commits[w.ev.Step] {

@@ -340,7 +340,7 @@ func (w *writer) recordFile(name, why string, made splice.Object) ledger.Value {
 	f := w.Structured(at)
 	f.Because("%s", why)
 	if w.Err() == nil && !f.Root().Is(doc.Map) {
-		w.Fail(fmt.Errorf("record in %s: the file holds no object", at))
+		w.Fail(fmt.Errorf("record in %s: the file contains no object", at))
 	}
 	return f.Root()
 }

@@ -31,11 +31,6 @@ func (l *list) beside(r *doc.Reader, it *item) {
 		}
 		md := f.Markdown()
 		it.text = cmp.Or(md.Title(), it.text)
-		for _, c := range ledger.Work(md, nil) {
-			if !c.Ticked {
-				it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
-			}
-		}
 		if label, ok := md.All().Label(l.family.Label); ok {
 			it.places = append(it.places, place{
 				word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
@@ -67,7 +62,7 @@ func (l *list) reportBeside(r *doc.Reader, run string) {
 				r.Report(reprise.Finding{
 					Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: it.id, Source: p.source,
 					Message: fmt.Sprintf("it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40)),
-					Hint:    "bring the two in line",
+					Hint:    "make the two agree",
 				})
 			}
 		}

@@ -28,7 +28,7 @@ type sample struct {
 	after   string   // and where it is
 	begins  bool     // a list has a word for what is begun
 	left    bool     // an open box that is no task is left for a person
-	review  string   // the task that is made and not yet accepted
+	review  string   // the task that is done, but not accepted yet
 	person  string   // the task that only a person can do
 	// ours matches what makes a text a list of the family; every text is one if nil.
 	ours *regexp.Regexp

@@ -29,23 +29,23 @@ func (l *list) decide(run *reprise.Run) {
 		run.State, run.Reason = reprise.Unreadable, "the list of tasks cannot be read"
 		return
 	case p.Total == 0:
-		run.State, run.Reason = reprise.Unreadable, "the list holds no task that can be read"
+		run.State, run.Reason = reprise.Unreadable, "the list contains no readable task"
 		return
 	case open && slices.ContainsFunc(l.overall, func(p place) bool { return p.status == reprise.Skipped }):
 		run.State, run.Reason = reprise.Stopped, "it was cancelled, and "+so
 		return
 	case l.archived() && open:
-		run.State, run.Reason = reprise.Stopped, "it was put away in the archive, and "+so
+		run.State, run.Reason = reprise.Stopped, "it was archived, and "+so
 		return
 	case !open && l.unfinished() != nil:
 		whole := l.unfinished()
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and %s is still %q", done, whole.id, doc.Clip(whole.deciding().word, 40))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but %s is still %q", done, whole.id, doc.Clip(whole.deciding().word, 40))
 		return
 	case !open && len(l.left()) > 0:
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and something that is not written as a task is open: %d", done, len(l.left()))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but boxes that are not written as tasks are open: %d", done, len(l.left()))
 		return
 	case !open && p.Done < p.Total:
-		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all that must be done is %s, and optional tasks are left: %d", done, p.Total-p.Done)
+		run.State, run.Reason = reprise.Complete, fmt.Sprintf("everything required is %s, and optional tasks are left: %d", done, p.Total-p.Done)
 		return
 	case !open:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
@@ -95,7 +95,7 @@ func (l *list) offer(run *reprise.Run) bool {
 		}
 		reason := l.reason(it)
 		if i > 0 {
-			reason = "may be worked on beside " + first.id
+			reason = "may be done in parallel with " + first.id
 		}
 		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: it.role(), Reason: reason})
 	}
@@ -121,27 +121,27 @@ func begun(s reprise.Status) bool { return nearness(s) < 2 }
 func (l *list) reason(it *item) string {
 	switch {
 	case it.status() == reprise.InReview:
-		return "made and not yet accepted"
+		return "done, but not accepted yet"
 	case it.status() == reprise.InProgress:
-		return "begun and not finished"
+		return "begun but not finished"
 	case l.neededByBegun()[it.id] != "":
 		return "needed by " + l.neededByBegun()[it.id] + ", which is begun"
 	case l.wholeBegun(it) != "":
 		return "a part of " + l.wholeBegun(it) + ", which is begun"
 	case len(l.skippedNeeds(it)) > 0:
-		return "open, and all that it needs is done or left out"
+		return "open, and everything it needs is done or skipped"
 	case l.family.Keys.Needs != "":
-		return "open, and all that it needs is done"
+		return "open, and everything it needs is done"
 	}
 	switch {
 	case l.isHere(it):
-		return "the first open task where the list says that the work is"
+		return "the first open task in the phase that the list names"
 	case len(l.closedLast) > 0:
-		return "the first open task behind what was done last"
+		return "the first open task after what was done last"
 	case !slices.ContainsFunc(l.items, func(o item) bool { return o.status() == reprise.Done }):
 		return "the first open task"
 	}
-	return "the first open task behind the last one that is done"
+	return "the first open task after the last finished one"
 }
 
 // openFromHere gives the tasks that can be worked on in the order in which they would
@@ -244,8 +244,8 @@ func (l *list) reportPassed(run *reprise.Run) {
 	}
 	run.Report(reprise.Finding{
 		Code: reprise.CodeAbandoned, Severity: reprise.Warning, Subject: passed[0].id, Source: passed[0].places[0].source,
-		Message: fmt.Sprintf("open, and the work continued beyond it: %s; it comes after the others", doc.Clip(named(passed), 120)),
-		Hint:    "tick what is done; mark what is put off DEFERRED",
+		Message: fmt.Sprintf("open, but work continued beyond it: %s; it comes after the others", doc.Clip(named(passed), 120)),
+		Hint:    "tick what is done; mark what is postponed DEFERRED",
 	})
 }
 
@@ -286,7 +286,7 @@ func (l *list) front() int {
 	return cmp.Or(lately, from)
 }
 
-// firstBeside is the first open task among those that may be worked on beside a done one,
+// firstBeside is the first open task among those that may be done in parallel with a done one,
 // else the one behind it: whoever did one of them has not passed the others over.
 func (l *list) firstBeside(done, behind int) int {
 	for i := done - 1; i >= 0 && l.items[done].parallel && l.items[i].parallel && l.items[i].phase == l.items[done].phase; i-- {

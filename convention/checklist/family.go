@@ -84,7 +84,7 @@ type Family struct {
 	// Position is the form of a line, behind the heading that it stands below, that says in
 	// which part of the list the work is, with a group named id as Within has one.
 	Position *regexp.Regexp
-	// Parallel is the mark of items that may be worked on beside their neighbours.
+	// Parallel is the mark of items that may be done in parallel with their neighbours.
 	Parallel string
 
 	// The rest is for the other forms.

@@ -107,7 +107,7 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 		at.At("words").Report("one status for each word", "the word %q of the family %s stands for more than one status", doc.Clip(f.twice(), 40), doc.Clip(e.Name, 40))
 		return false
 	case f.Form == Boxes && f.tooLong() != nil:
-		at.At("words").Report("words: {in_progress: ['~'], done: [x]}", "the word %q of the family %s does not fit into a box, which holds one character", doc.Clip(*f.tooLong(), 40), doc.Clip(e.Name, 40))
+		at.At("words").Report("words: {in_progress: ['~'], done: [x]}", "the word %q of the family %s does not fit into a box, which has one character", doc.Clip(*f.tooLong(), 40), doc.Clip(e.Name, 40))
 		return false
 	case f.Form != Boxes && (len(f.Words[reprise.Done]) == 0 || len(f.Words[reprise.Pending]) == 0):
 		e.Key.Report("words: {pending: [todo], done: [done]}", "the family %s has no words for what is pending and done", doc.Clip(e.Name, 40))

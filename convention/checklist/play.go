@@ -11,7 +11,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// Who does a task: one that is made and not yet accepted is judged by someone else.
+// Who does a task: one that is done, but not accepted yet is judged by someone else.
 const (
 	role     = "coder"
 	reviewer = "reviewer"
@@ -78,7 +78,7 @@ func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Even
 			}
 		}
 	}
-	return reprise.Ref{}, nil, fmt.Errorf("begin tasks: no list of tasks is there: %w", reprise.ErrNotFromNothing)
+	return reprise.Ref{}, nil, fmt.Errorf("begin tasks: there is no list of tasks: %w", reprise.ErrNotFromNothing)
 }
 
 // Pick implements reprise.Playbook. What is offered together may be worked on at
@@ -195,7 +195,7 @@ func (Playbook) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 	case reprise.NoRuling:
 		return reprise.Conclusion{Problem: "the review gave no verdict"}
 	case reprise.UnclearRuling:
-		return reprise.Conclusion{Problem: fmt.Sprintf("the verdict %q has no meaning here", doc.Clip(reply.Verdict, 40))}
+		return reprise.Conclusion{Problem: fmt.Sprintf("the verdict %q is unknown here", doc.Clip(reply.Verdict, 40))}
 	}
 	return reprise.Conclusion{Questions: []reprise.Asked{{
 		ID: reviewOf(a.Step), Subject: a.Step, Options: []string{fixIt, acceptIt}, Closed: true,

@@ -38,11 +38,11 @@ func Rank(runs []*reprise.Run, o reprise.Observed) {
 func placed(r *reprise.Run, age int) reprise.Reason {
 	out := reprise.Reason{Term: "the latest change", Why: "the list in which a task was closed last comes first"}
 	if r.Moved == "" {
-		out.Why = "the list that git saw changed last comes first"
+		out.Why = "the list that changed last, according to git, comes first"
 	}
 	switch {
 	case age == math.MaxInt32:
-		out.Term = "git knows no change of it"
+		out.Term = "git has no change of it"
 	case age > 1:
 		out.Term = fmt.Sprintf("%d behind the latest change", age-1)
 	}

@@ -48,8 +48,7 @@ type item struct {
 	stuck           bool     // a line below it says so
 	places          []place  // where its status stands, mostly one
 	node            ledger.Value
-	file            string        // its own, beside the list
-	boxes           []reprise.Box // what is not ticked in that
+	file            string // its own, beside the list
 }
 
 // loose is a box that is no task.
@@ -190,8 +189,8 @@ func (l Layout) loadPlanned(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 	if run.State != reprise.Stopped {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: ref.ID, Source: read.file.At(0),
-			Message: name + " is not there: it was not written yet, or it was removed",
-			Hint:    fmt.Sprintf("have its tool write it; `git log --oneline -- %s` tells whether it was there", reprise.Pasted(name, "FILE")),
+			Message: name + " is missing: it was not written yet, or it was removed",
+			Hint:    fmt.Sprintf("let its tool write it; `git log --oneline -- %s` shows whether it existed", reprise.Pasted(name, "FILE")),
 		})
 	}
 	return run
@@ -405,7 +404,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	if owner != "" && len(run.Next) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
-			Message: "the list is a copy of " + owner + ", which may be further, and the end of a task could not be recorded there",
+			Message: "the list is a copy of " + owner + ", which may be further along, and the end of a task could not be recorded there",
 			Hint:    "do the task, and record it with " + l.command(run.Next[0].ID, reprise.Done),
 		})
 	}
@@ -415,7 +414,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
 			Message: run.Reason,
-			Hint:    "`git checkout HEAD -- " + ref.Path + "` brings back what was committed, `reprise undo` lists what was kept before; or write the tasks again",
+			Hint:    "`git checkout HEAD -- " + ref.Path + "` restores the committed version, `reprise undo` lists the snapshots; or write the tasks again",
 		})
 	}
 	return run, nil
@@ -450,8 +449,8 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 	}
 	r.Report(reprise.Finding{
 		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: run, Source: left[0].place.source,
-		Message: "open, and not written as tasks: " + strings.Join(named, ", "),
-		Hint:    "write them as the other tasks are written, tick them, or take them out; until then the list is not complete",
+		Message: "open, but not written as tasks: " + strings.Join(named, ", "),
+		Hint:    "write them like the other tasks, tick them, or remove them; until then the list is not complete",
 	})
 }
 
@@ -464,7 +463,7 @@ func (l *list) reportWhole(r *doc.Reader, whole *item) {
 	}
 	r.Report(reprise.Finding{
 		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: whole.id, Source: decides.source,
-		Message: fmt.Sprintf("%s is marked done, and parts of it are open: %s; the parts count", whole.id, doc.Clip(named(open), 120)),
+		Message: fmt.Sprintf("%s is marked done, but parts of it are open: %s; the parts count", whole.id, doc.Clip(named(open), 120)),
 		Hint:    "close them in the list if they are done, or open " + whole.id + " again",
 	})
 }
@@ -479,7 +478,7 @@ func (l *list) report(r *doc.Reader, it *item) {
 	if len(own) > 1 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: it.id, Source: own[1].source,
-			Message: fmt.Sprintf("%s stands %d times in the list; it counts as done once %s", it.id, len(own), every),
+			Message: fmt.Sprintf("%s occurs %d times in the list; it counts as done once %s", it.id, len(own), every),
 		})
 	}
 	for i, p := range it.places {
@@ -487,7 +486,7 @@ func (l *list) report(r *doc.Reader, it *item) {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: it.id, Source: p.source,
 				Message: fmt.Sprintf("its entry says both %q and %q; it counts as done once both say so", doc.Clip(it.places[i-1].word, 40), doc.Clip(p.word, 40)),
-				Hint:    "look whether its work is there, and bring the two in line",
+				Hint:    "check whether its work is there, and make the two agree",
 			})
 		}
 	}
@@ -495,20 +494,20 @@ func (l *list) report(r *doc.Reader, it *item) {
 	if decides.status == reprise.Unknown {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
-			Message: fmt.Sprintf("the status %q has no meaning here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id),
+			Message: fmt.Sprintf("the status %q is unknown here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id),
 		})
 	}
 	if it.stuck {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
-			Message: it.id + " is not started: " + it.held, Hint: "take the line out once nothing is in the way",
+			Message: it.id + " is not started: " + it.held, Hint: "remove the line once nothing is in the way",
 		})
 	}
 	if gone := l.skippedNeeds(it); len(gone) > 0 && l.ready(it) {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
 			Message: fmt.Sprintf("%s needs %s, which was not done and will not be", it.id, named(gone)),
-			Hint:    "look whether it still makes sense; take the need out if it does, and cancel the task if it does not",
+			Hint:    "check whether it still makes sense; if so, remove the dependency, otherwise cancel the task",
 		})
 	}
 	if begun(decides.status) && !l.ready(it) {
@@ -518,7 +517,7 @@ func (l *list) report(r *doc.Reader, it *item) {
 		}
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
-			Message: fmt.Sprintf("%s is begun and cannot be continued yet: %s", it.id, why),
+			Message: fmt.Sprintf("%s is begun but cannot continue yet: %s", it.id, why),
 		})
 	}
 }

@@ -107,7 +107,7 @@ func (l *list) readOdd(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
 		// What stands in a box alone leaves the task known, and is asked about.
 		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
-			l.lost(line.No, "bytes that are no text stand in it, so which task it is and whether that is done cannot be told")
+			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
 		}
 		if l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
 			continue

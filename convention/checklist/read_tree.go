@@ -99,7 +99,7 @@ func (l *list) holds(v ledger.Value) bool {
 
 // lost says that a part of the list cannot be understood.
 func (l *list) lost(line int, message string) {
-	l.file.Lost(reprise.CodeUnreadable, line, message, "look at it by hand; git may hold an earlier version of the file")
+	l.file.Lost(reprise.CodeUnreadable, line, message, "look at it by hand; git may have an earlier version of the file")
 }
 
 // task reads one task and its parts. An entry that is no map is the status itself, and
@@ -115,7 +115,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	} else if e.IsNull() && f.Form == Lines {
 		return // reported when it was read
 	} else if f.Keys.ID != "" {
-		l.lost(e.Line, "a task is not written as one")
+		l.lost(e.Line, "an entry is not written as a task")
 		return
 	}
 	it, ok := f.match(id)
@@ -143,7 +143,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		it.rank = f.rank(e.Value, rank)
 		l.needs(e.Value, &it)
 		if until := e.In(f.Keys.Later); f.Keys.Later != "" && until.Plain() > l.file.MTime.UTC().Format(time.RFC3339) {
-			it.held = "it is put off until " + doc.Clip(until.Plain(), 40)
+			it.held = "it is postponed until " + doc.Clip(until.Plain(), 40)
 		}
 	}
 	if it.leads {

@@ -104,7 +104,7 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 	}
 	list := changes.Markdown(read.file.Path)
 	list.Replace([]byte(strings.Join(slices.Insert(lines, at, was.Text), "\n")))
-	list.Because("task %s is put back", was.ID)
+	list.Because("task %s is restored", was.ID)
 	if l.read(doc.NewReader(changes.FS()), read.file.Path).find(was.ID) == nil {
 		return nil, ledger.Cannot("%s would not list %q again", read.file.Path, doc.Clip(was.ID, 60))
 	}

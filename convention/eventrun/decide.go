@@ -62,7 +62,7 @@ func (m *model) infer() (at stage, gap *reprise.Unit) {
 		case !m.graph.damaged && len(m.graph.nodes) == 0:
 			m.r.Report(reprise.Finding{
 				Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: path.Base(m.graph.file), Source: reprise.Source{File: m.graph.file},
-				Message: "the task graph holds no task", Hint: "the task-breaker has to make it again",
+				Message: "the task graph contains no task", Hint: "the task-breaker must create it again",
 			})
 			return planning, m.missing("task-graph", "task-breaker", "break the plan into tasks", m.graph.file)
 		case !m.approved():
@@ -84,9 +84,9 @@ func (m *model) infer() (at stage, gap *reprise.Unit) {
 func (m *model) missing(id, role, title, file string) *reprise.Unit {
 	what := "is missing"
 	if m.r.Exists(file) {
-		what = "is there without content"
+		what = "exists but is empty"
 	}
-	return &reprise.Unit{ID: id, Path: file, Title: title, Role: role, Reason: fmt.Sprintf("%s %s, and this step makes it", path.Base(file), what)}
+	return &reprise.Unit{ID: id, Path: file, Title: title, Role: role, Reason: fmt.Sprintf("%s %s, and this step creates it", path.Base(file), what)}
 }
 
 // sentBack gives the unit of a stage the run was sent back to on purpose.
@@ -179,7 +179,7 @@ func (m *model) ended(inferred stage) bool {
 	if m.reopened(end.key) {
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: reprise.Info, Subject: m.run.ID, Source: at,
-			Message: fmt.Sprintf("%q is on record, and work was taken up again after it", end.word.text),
+			Message: fmt.Sprintf("%q is on record, but work continued after it", end.word.text),
 		})
 		return false
 	}
@@ -192,8 +192,8 @@ func (m *model) ended(inferred stage) bool {
 		m.state(reprise.Stopped, "the run is recorded as completed (%s) with %s open", at, counted(len(open), "task"))
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: m.run.ID, Source: at,
-			Message: fmt.Sprintf("the run is called completed, but no event completes %s", shortList(open)),
-			Hint:    "look whether these tasks were done without a record",
+			Message: fmt.Sprintf("the run is marked completed, but no event completes %s", shortList(open)),
+			Hint:    "check whether these tasks were done without a record",
 		})
 	default:
 		return m.failedRun(end, at, inferred)
@@ -214,7 +214,7 @@ func (m *model) failedRun(end *note, at reprise.Source, inferred stage) bool {
 	}
 	m.r.Report(reprise.Finding{
 		Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: m.run.ID, Source: at,
-		Message: "the run is recorded as failed" + why, Hint: "find out why before it is taken up again",
+		Message: "the run is recorded as failed" + why, Hint: "find out why before you resume it",
 	})
 	possible, known := b.truth("recovery_possible")
 	if known && !possible {
@@ -224,7 +224,7 @@ func (m *model) failedRun(end *note, at reprise.Source, inferred stage) bool {
 	}
 	if !known {
 		m.run.Questions = append(m.run.Questions, reprise.Question{
-			ID: "run-failed", Subject: m.run.ID, Text: "The run is recorded as failed" + why + ". Take it up again?",
+			ID: "run-failed", Subject: m.run.ID, Text: "The run is recorded as failed" + why + ". Resume it?",
 			Options: []string{"resume", "stop"}, Closed: true, AskedAt: end.key.at.time(), Source: at,
 		})
 		m.held = append(m.held, "the run is recorded as failed"+why)
@@ -262,7 +262,7 @@ func (m *model) goBack(u reprise.Unit) {
 		begun = begun || m.made(name)
 	}
 	if !begun {
-		m.state(reprise.NotStarted, "nothing but the folder of the run is there")
+		m.state(reprise.NotStarted, "only the folder of the run exists")
 		return
 	}
 	m.state(reprise.Interrupted, "it continues with %q: %s", u.ID, u.Reason)
@@ -271,13 +271,13 @@ func (m *model) goBack(u reprise.Unit) {
 	}
 	if f := m.r.Open(u.Path); f.Exists() {
 		if f.OK() && blank(f.Data) {
-			f.Lost(reprise.CodeUnreadable, 0, "has no content, although the run went beyond it", "bring it back, from git or a backup; remove it if the "+u.Role+" is to make it again")
+			f.Lost(reprise.CodeUnreadable, 0, "is empty, although the run went beyond it", "restore it from git or a backup; remove it if the "+u.Role+" is to make it again")
 		}
 		return
 	}
 	m.r.Report(reprise.Finding{
 		Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: u.ID, Source: reprise.Source{File: u.Path},
-		Message: fmt.Sprintf("%s is not there, although the run went beyond it", path.Base(u.Path)),
+		Message: fmt.Sprintf("%s is missing, although the run went beyond it", path.Base(u.Path)),
 		Hint:    "restore it, or let the " + u.Role + " make it again",
 	})
 }
@@ -309,7 +309,7 @@ func (m *model) beyondGate() bool {
 
 // waitForApproval asks the person for whom the hard gate is there.
 func (m *model) waitForApproval() {
-	m.state(reprise.Waiting, "plan and task graph are ready and not approved: there is no constitution.md that can be read, nothing may be executed")
+	m.state(reprise.Waiting, "plan and task graph are ready but not approved: there is no readable constitution.md, so nothing may be executed")
 	if !m.docs["plan.md"].there() && !m.bootstrapApproved() {
 		m.askApproval("bootstrap-approval", "Approve the bootstrap plan and its tasks?", m.docs["bootstrap-plan.md"].path, &m.log.latest[bootGateShown],
 			"approve bootstrap", "approve and continue", "revise", "cancel")
@@ -319,7 +319,7 @@ func (m *model) waitForApproval() {
 	if m.beyondGate() {
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: "constitution", Source: reprise.Source{File: m.docs["constitution.md"].path},
-			Message: "tasks were worked on, and the constitution that follows the approval is not there", Hint: "restore it, or approve the plan again",
+			Message: "tasks were worked on, but the constitution that follows the approval is missing", Hint: "restore it, or approve the plan again",
 		})
 	}
 }
@@ -334,18 +334,18 @@ func (m *model) cleanUp() {
 	}
 	m.run.Next = []reprise.Unit{{ID: what, Path: m.dir, Title: title, Phase: m.run.Phase, Role: role,
 		Reason: "all tasks are done and there is no pr-checklist.md"}}
-	m.state(reprise.Interrupted, "all tasks are done (%d), clean-up and PR preparation are left", len(m.steps))
+	m.state(reprise.Interrupted, "all tasks are done (%d); clean-up and PR preparation are left", len(m.steps))
 }
 
 // consolidate offers what follows the PR.
 func (m *model) consolidate() {
 	u := reprise.Unit{ID: "consolidation", Path: m.dir, Title: "consolidate the memory of the run", Phase: m.run.Phase, Role: "memory-consolidator",
-		Reason: "the PR is prepared and the end of the run is not on record"}
+		Reason: "the PR is prepared, but the end of the run is not on record"}
 	m.state(reprise.Interrupted, "the PR is prepared, memory consolidation is left")
 	if m.log.latest[consolidationDone].set {
 		u.ID, u.Role, u.Title = "close", "orchestrator", "record the end of the run"
-		u.Reason = "consolidation is on record, the end of the run is not"
-		m.state(reprise.Interrupted, "everything is done but the record of the run's end")
+		u.Reason = "consolidation is on record, but the end of the run is not"
+		m.state(reprise.Interrupted, "everything is done except recording the end of the run")
 	} else if n := &m.log.latest[reviewReady]; n.set && !m.log.latest[consolidationStarted].set {
 		u.Reason = "follows the review of the PR"
 		m.askRun(reprise.Question{
@@ -362,7 +362,7 @@ func (m *model) heldByStates(inferred stage) {
 			ID: "dependencies", Subject: "dependency check", Text: "Install the tools named in dependency-report.md, then continue.",
 			AskedAt: a.key.at.time(), Source: m.sourceOf(a.key),
 		})
-		m.held = append(m.held, "tools have to be installed")
+		m.held = append(m.held, "tools must be installed")
 	}
 	for _, led := range m.states {
 		if at := (key{at: instantOf(led.updated)}); !led.updated.IsZero() && m.startedAfter(at) {
@@ -386,7 +386,7 @@ func (m *model) heldByStates(inferred stage) {
 		case led.says() == saysPaused:
 			m.held = append(m.held, led.name+" says "+quoted(led.status))
 		case led.says() == saysDone && inferred == consolidation:
-			m.state(reprise.Complete, "%s says %s, and every task is done", led.name, quoted(led.status))
+			m.state(reprise.Complete, "%s says %s, but every task is done", led.name, quoted(led.status))
 			m.run.Next = nil
 			return
 		case led.says() == saysDone:

@@ -198,7 +198,7 @@ func (m *model) askAboutFailure(s *step) {
 	n := s.events.extra.failures
 	m.r.Report(reprise.Finding{
 		Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: m.sourceOf(s.events.last),
-		Message: fmt.Sprintf("%s failed %s; whether it is tried again is for a person to decide", s.ID, times(n)),
+		Message: fmt.Sprintf("%s failed %s; a person must decide whether to retry it", s.ID, times(n)),
 		Hint:    "look at what fails, then `reprise answer`",
 	})
 	if m.askedTasks[s.ID] != "" {

@@ -14,7 +14,7 @@ import (
 // done, not blocked, no question about it open. What was begun comes first.
 func (m *model) execute() {
 	if m.log.events == 0 && m.log.damaged+m.log.refused > 0 {
-		m.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
+		m.state(reprise.Unreadable, "no event could be read, so which tasks are done is unknown")
 		return
 	}
 	m.checkLogs()
@@ -56,10 +56,10 @@ func (m *model) execute() {
 // each.
 func (m *model) checkLogs() {
 	dir := path.Join(m.dir, "events")
-	const hint = "bring the log back, from git or a backup"
+	const hint = "restore the log from git or a backup"
 	counts := slices.ContainsFunc(m.states, func(led stateFile) bool { return led.done > 0 })
 	if len(m.files) == 0 && (counts || len(m.states) == 0 && m.docs["constitution.md"].there() && !m.small()) {
-		m.run.Lose(dir, "there is no log of the run, though it was approved: which tasks are done is unknown", hint)
+		m.run.Lose(dir, "the run was approved but has no log: which tasks are done is unknown", hint)
 		return
 	}
 	actor := func(file string) string { return path.Base(path.Dir(file)) }
@@ -71,7 +71,7 @@ func (m *model) checkLogs() {
 	}
 	for _, s := range m.steps {
 		if t := s.events; t != nil && t.kind == taskDone && !t.made && actor(m.sourceOf(t.last).File) == "verifier" {
-			m.run.Lose(dir, fmt.Sprintf("the verifier calls %s verified, and no log tells that it was made: a log is missing or cut off, and what it told is unknown", doc.Clip(s.ID, 60)), hint)
+			m.run.Lose(dir, fmt.Sprintf("%s is verified, but no log shows that it was implemented: a log is missing or cut off, and its content is unknown", doc.Clip(s.ID, 60)), hint)
 			return
 		}
 	}
@@ -117,20 +117,20 @@ func (m *model) offer(s *step) (group int, u reprise.Unit) {
 	}
 	switch s.Status {
 	case reprise.InProgress:
-		u.Reason = fmt.Sprintf("it was started (%s) and no end is on record; look at what it left; its end is recorded last", where)
+		u.Reason = fmt.Sprintf("it was started (%s), and no end is on record; look at what it left, since its end is recorded last", where)
 		if s.Role == "verifier" {
-			u.Reason = "it is implemented and not verified: verify it, do not implement it again"
+			u.Reason = "it is implemented but not verified: verify it, do not implement it again"
 			if report := m.report(s.ID); report != "" {
-				u.Reason += "; a report is there (" + report + ")"
+				u.Reason += "; there is a report (" + report + ")"
 			}
 		}
 	case reprise.Failed:
 		u.Reason = fmt.Sprintf("it failed %s (%s)", times(max(1, s.failures())), where)
 	case reprise.Unknown:
 		u.Role = "verifier"
-		u.Reason = fmt.Sprintf("its state is not understood (%s): find out what is there before anything else", where)
+		u.Reason = fmt.Sprintf("its state is unknown (%s): find out what is there before anything else", where)
 	default:
-		u.Reason = "all it depends on is done"
+		u.Reason = "everything it depends on is done"
 		if len(s.Needs) == 0 {
 			u.Reason = "it depends on nothing"
 		}

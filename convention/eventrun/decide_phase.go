@@ -201,15 +201,15 @@ func (m *model) settlePhase(inferred stage) stage {
 	case said == stageNone:
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: r.ledger, Source: r.source,
-			Message: fmt.Sprintf("phase %q is none of this workflow; the artifacts decide", doc.Clip(strings.TrimSpace(phaseText(r)), 40)),
+			Message: fmt.Sprintf("phase %q is not part of this workflow; the artifacts decide", doc.Clip(strings.TrimSpace(phaseText(r)), 40)),
 		})
 	case said == planning && inferred == intake && strings.HasPrefix(r.ledger, "manifest"):
 		// That file has no word for what comes before the plan.
 	case said > inferred:
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: r.ledger, Source: r.source,
-			Message: fmt.Sprintf("phase %s is on record, the artifacts and tasks are at %q; what is missing comes first", strings.TrimSpace(phaseText(r)), way.label(inferred)),
-			Hint:    "look whether an artifact was lost",
+			Message: fmt.Sprintf("phase %s is on record, but the artifacts and tasks are at %q; what is missing comes first", strings.TrimSpace(phaseText(r)), way.label(inferred)),
+			Hint:    "check whether an artifact was lost",
 		})
 	case said < inferred && r.from > r.number && r.number >= 0 && said <= approval && !m.startedAfter(r.key):
 		// Sent back on purpose: what was approved no longer is.

@@ -80,7 +80,7 @@ func (m *model) makeSteps() {
 		if index.exact[n.id] != nil {
 			m.r.Report(reprise.Finding{
 				Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: n.id, Source: n.source,
-				Message: fmt.Sprintf("task %q stands twice in the graph; the first one counts", doc.Clip(n.id, 60)),
+				Message: fmt.Sprintf("task %q occurs twice in the graph; the first one counts", doc.Clip(n.id, 60)),
 				Hint:    "give one of them another id",
 			})
 			continue
@@ -184,9 +184,9 @@ func (m *model) judge(s *step) {
 		case taskImplemented:
 			s.Role = "verifier"
 		case taskUnknown:
-			what := "has no meaning here"
+			what := "is unknown here"
 			if t.word.damaged {
-				what = "stands in a damaged place"
+				what = "is in a damaged place"
 			}
 			m.unknownWord(s.ID, t.word.text, what, m.sourceOf(t.last))
 		}
@@ -205,7 +205,7 @@ func (m *model) judge(s *step) {
 			s.Role = "verifier"
 		}
 		if c.Status == reprise.Unknown {
-			m.unknownWord(s.ID, s.node.status, "has no meaning here", c.Source)
+			m.unknownWord(s.ID, s.node.status, "is unknown here", c.Source)
 		}
 	} else if drifts(s.Status, c.Status) {
 		m.r.Report(reprise.Finding{
@@ -229,8 +229,8 @@ func drifts(events, graph reprise.Status) bool {
 func (m *model) unknownWord(id, word, what string, at reprise.Source) {
 	m.r.Report(reprise.Finding{
 		Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: id, Source: at,
-		Message: fmt.Sprintf("%q says something about task %s that %s; what the task is stays unknown", doc.Clip(word, 60), doc.Clip(id, 60), what),
-		Hint:    "look at the task's work and record what it is",
+		Message: fmt.Sprintf("%q says something about task %s that %s; the task's state is unknown", doc.Clip(word, 60), doc.Clip(id, 60), what),
+		Hint:    "look at the task's work and record its state",
 	})
 }
 
@@ -255,7 +255,7 @@ func (m *model) checkNeeds() {
 			if s.needs[i] == nil && !s.Status.Closed() {
 				m.r.Report(reprise.Finding{
 					Code: reprise.CodeUnknownDependency, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
-					Message: fmt.Sprintf("%s waits for %q, which is no task of this run", s.ID, doc.Clip(need, 60)),
+					Message: fmt.Sprintf("%s waits for %q, which is not a task of this run", s.ID, doc.Clip(need, 60)),
 					Hint:    "correct the dependency in the task graph",
 				})
 			}
@@ -300,7 +300,7 @@ func (m *model) cycle(ids []string, s *step) {
 	m.r.Report(reprise.Finding{
 		Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
 		Message: "tasks wait for each other: " + strings.Join(shown, " → "),
-		Hint:    "take one of these dependencies out of the task graph",
+		Hint:    "remove one of these dependencies from the task graph",
 	})
 }
 

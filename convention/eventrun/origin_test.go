@@ -37,7 +37,7 @@ func TestEV9_record_a_changed_workflow_file(t *testing.T) {
 		t.Errorf("unchanged: %s", got)
 	}
 	fsys["flow.yaml"] = file("new")
-	if got := told(fsys); !strings.Contains(got, "was changed since") {
+	if got := told(fsys); !strings.Contains(got, "has changed since") {
 		t.Errorf("changed: %q", got)
 	}
 	gone := maps.Clone(fsys)

@@ -153,7 +153,7 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 	}
 	d, ok := playDocuments[u.ID]
 	if !ok {
-		return reprise.Assignment{}, fmt.Errorf("assign %q: it is no task and no stage of this run", doc.Clip(u.ID, 60))
+		return reprise.Assignment{}, fmt.Errorf("assign %q: it is neither a task nor a stage of this run", doc.Clip(u.ID, 60))
 	}
 	a := reprise.Assignment{
 		Unit: u, Step: u.ID, Role: d.role, Template: d.template, Policy: reprise.Verify, Commit: true,

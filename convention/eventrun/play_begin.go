@@ -50,7 +50,7 @@ func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, e
 		}
 	}
 	if text == "" {
-		return reprise.Ref{}, nil, fmt.Errorf("begin a run: nothing says what is to be done: %w", reprise.ErrNotFromNothing)
+		return reprise.Ref{}, nil, fmt.Errorf("begin a run: nothing says what to do: %w", reprise.ErrNotFromNothing)
 	}
 	title := text
 	if strings.HasPrefix(text, "{") {
@@ -115,7 +115,7 @@ func (g *graph) workable() error {
 	for _, n := range g.nodes {
 		for _, need := range n.needs {
 			if _, known := left[need]; !known {
-				return fmt.Errorf("task graph: %s waits for %q, which is no task of it", doc.Clip(n.id, 60), doc.Clip(need, 60))
+				return fmt.Errorf("task graph: %s waits for %q, which is not one of its tasks", doc.Clip(n.id, 60), doc.Clip(need, 60))
 			}
 			needs[need] = append(needs[need], n.id)
 			left[n.id]++

@@ -67,7 +67,7 @@ func verified(s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
 			c.Problem = "the verification gave no verdict"
 		}
 	default:
-		c.Problem = fmt.Sprintf("the verdict %q has no meaning here", doc.Clip(reply.Verdict, 40))
+		c.Problem = fmt.Sprintf("the verdict %q is unknown here", doc.Clip(reply.Verdict, 40))
 	}
 	return c
 }
@@ -140,7 +140,7 @@ func concludeStage(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 // which is cheaper than a person finding out.
 func unfit(r *reprise.Run) string {
 	if r.State == reprise.Unreadable || len(r.Steps) == 0 {
-		return "the task graph holds no task that can be read"
+		return "the task graph contains no task that can be read"
 	}
 	for _, f := range r.Findings {
 		if f.Code == reprise.CodeCycle || f.Code == reprise.CodeUnknownDependency || f.Code == reprise.CodeDuplicateID {

@@ -191,10 +191,10 @@ func (m *model) json(f *doc.File) *doc.Node {
 		return f.JSON()
 	}
 	if bytes.Contains(block, []byte("{{")) {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, 1, "a Markdown template with placeholders stands where JSON belongs; it says nothing about this run", "delete it or fill it in")
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 1, "there is a Markdown template with placeholders where JSON belongs; it says nothing about this run", "delete it or fill it in")
 		return nil
 	}
-	f.Report(reprise.Warning, reprise.CodeSalvaged, 1, "Markdown under the name of a JSON file; its first code block was read", "keep the JSON alone in this file")
+	f.Report(reprise.Warning, reprise.CodeSalvaged, 1, "Markdown under the name of a JSON file; its first code block was read", "keep only the JSON in this file")
 	f.Data = block
 	return f.JSON()
 }
@@ -291,7 +291,7 @@ func (lr *logReader) readSingle(m *model, file int32, name string) {
 		lr.damaged++
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: path.Base(name), Source: reprise.Source{File: name, Line: root.Line},
-			Message: "the file holds no event",
+			Message: "the file contains no event",
 		})
 	}
 	for i, n := range nodes {

@@ -26,14 +26,14 @@ func (d *damage) lost(size int64) {
 	switch {
 	case d.refused != "":
 	case d.told && d.nuls:
-		d.refused = "NUL bytes stand in it, as a power cut leaves them: how many events stood there is unknown"
+		d.refused = "it contains NUL bytes, as after a power cut: how many events they replaced is unknown"
 	case d.told:
 	case d.nuls:
-		d.refused = "holds no event, only what a power cut leaves"
+		d.refused = "contains no event, only what a power cut leaves"
 	case size > 0:
-		d.refused = "holds no event: something else was written in its place"
+		d.refused = "contains no event: something else was written in its place"
 	default:
-		d.refused = "is empty, and who begins a log writes an event"
+		d.refused = "is empty, although a log begins with an event"
 	}
 }
 
@@ -75,7 +75,7 @@ func (lr *logReader) wrong(code string, line int, message, hint string) {
 func (lr *logReader) untidy(line int) {
 	lr.damage.add(reprise.Finding{
 		Code: reprise.CodeSalvaged, Severity: reprise.Info, Subject: path.Base(lr.name),
-		Message: "not one event per line; all of it was read", Source: reprise.Source{File: lr.name, Line: line},
+		Message: "not one event per line; everything was read", Source: reprise.Source{File: lr.name, Line: line},
 	})
 }
 

@@ -55,7 +55,7 @@ func (m *model) readGraph() graph {
 		}
 		m.seen(f)
 		if g.exists && !g.damaged {
-			f.Report(reprise.Info, reprise.CodePlanCopies, 0, fmt.Sprintf("a second task graph beside %s; it is not read", path.Base(g.file)), "keep one of them")
+			f.Report(reprise.Info, reprise.CodePlanCopies, 0, fmt.Sprintf("a second task graph next to %s; it is not read", path.Base(g.file)), "keep one of them")
 			continue
 		}
 		next := m.readGraphIn(f)
@@ -109,7 +109,7 @@ func givenGraph(text string) (graph, error) {
 		}
 	}
 	if len(g.nodes) == 0 {
-		return g, errors.New("task graph: it holds no task")
+		return g, errors.New("task graph: it contains no task")
 	}
 	seen := map[string]bool{}
 	for i, n := range g.nodes {
@@ -167,7 +167,7 @@ func (m *model) countTasks(g *graph, meta, about *doc.Node) {
 	if n, ok := total.Int(); ok && n > len(g.nodes) && len(g.nodes) > 0 {
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: path.Base(g.file), Source: total.Source(),
-			Message: fmt.Sprintf("the graph says it has %d tasks and holds %d", n, len(g.nodes)),
+			Message: fmt.Sprintf("the graph says it has %d tasks but contains %d", n, len(g.nodes)),
 			Hint:    "tasks may have been lost; compare with the plan",
 		})
 	}

@@ -107,7 +107,7 @@ func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 		if d.refused != "" {
 			first.refused++
 			if f := r.Open(names[i]); f.OK() { // else it has said why
-				f.Lost(reprise.CodeUnreadable, 0, d.refused, "look for a second copy or a backup")
+				f.Lost(reprise.CodeUnreadable, 0, d.refused, "look for another copy or a backup")
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (lr *logReader) read(file int32, name string) *damage {
 	if lr.untimed > 0 {
 		lr.damage.add(reprise.Finding{
 			Code: reprise.CodeIntegrity, Severity: reprise.Info, Subject: path.Base(name), Source: reprise.Source{File: name},
-			Message: fmt.Sprintf("%d events carry no time that can be read; each counts as of the time of the event before it", lr.untimed),
+			Message: fmt.Sprintf("%d events have no readable time; each gets the time of the event before it", lr.untimed),
 		})
 	}
 	return lr.damage
@@ -158,7 +158,7 @@ func (lr *logReader) stream(in io.Reader) {
 			lr.line(text, no)
 		}
 		if lr.damage.counts[reprise.CodeDamagedLine] > maxDamaged {
-			lr.damage.refused = fmt.Sprintf("more than %d lines are no events; the rest was not read", maxDamaged)
+			lr.damage.refused = fmt.Sprintf("more than %d lines are not events; the rest was not read", maxDamaged)
 			return
 		}
 		if err == nil {
@@ -318,15 +318,15 @@ func explain(line []byte, err error, torn bool) string {
 	shown := fmt.Sprintf("%q", doc.Clip(string(bytes.TrimSpace(line[:min(len(line), 60)])), 40))
 	switch {
 	case len(bytes.Trim(line, "\x00")) == 0:
-		return fmt.Sprintf("%d NUL bytes stand where an event belongs, as a power cut leaves them", len(line))
+		return fmt.Sprintf("%d NUL bytes are where an event belongs, as after a power cut", len(line))
 	case torn && (errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected end")):
 		return "the last line is cut off: " + shown
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the line is cut off: " + shown
 	case errors.Is(err, errNoEvent):
-		return "the line holds no event: " + shown
+		return "the line contains no event: " + shown
 	}
-	return fmt.Sprintf("the line is no JSON: %s (%s)", shown, strings.TrimPrefix(err.Error(), "json: "))
+	return fmt.Sprintf("the line is not JSON: %s (%s)", shown, strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // The fields of an event by the keys they may have, the likeliest first. Payload
@@ -434,7 +434,7 @@ func (lr *logReader) event(raw []byte, no, sub int) bool {
 	o, _ := v.Object()
 	o.Visit(h.visit)
 	if h.repeats != "" {
-		lr.wrong(reprise.CodeDuplicateKey, no, fmt.Sprintf("key %q stands twice in one event; the last one counts", h.repeats), "")
+		lr.wrong(reprise.CodeDuplicateKey, no, fmt.Sprintf("key %q occurs twice in one event; the last one counts", h.repeats), "")
 	}
 	w := lr.word(h.types[:])
 	id := bytes.TrimSpace(firstOf(h.tasks[:]...))

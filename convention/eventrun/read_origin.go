@@ -58,7 +58,7 @@ func (m *model) checkOrigin() {
 	f, _, err := doc.OpenRegular(m.r.FS(), o.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		found.Message = "the workflow file that the run was started from is gone"
-		found.Hint = "bring it back: what the steps are to do stands nowhere else"
+		found.Hint = "restore it: nothing else says what the steps do"
 		m.r.Report(found)
 		return
 	}
@@ -70,7 +70,7 @@ func (m *model) checkOrigin() {
 	if n, err := io.Copy(h, io.LimitReader(f, maxOrigin)); err != nil || n == maxOrigin || reprise.Hash(h.Sum(nil)) == o.SHA256 {
 		return
 	}
-	found.Message = "the workflow file was changed since the run was started"
-	found.Hint = "resuming takes it over once you trust it, if it still has what was begun; or restore it; --fresh starts over with it"
+	found.Message = "the workflow file has changed since the run was started"
+	found.Hint = "resuming adopts it once you trust it, if it still has what was begun; or restore it; --fresh starts over with it"
 	m.r.Report(found)
 }

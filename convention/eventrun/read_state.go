@@ -91,7 +91,7 @@ func (m *model) addState(led stateFile) {
 	if led.says() == saysUnknown {
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: led.name, Source: led.statusAt,
-			Message: fmt.Sprintf("status %q has no meaning here; the events and artifacts decide", doc.Clip(led.status, 40)),
+			Message: fmt.Sprintf("status %q is unknown here; the events and artifacts decide", doc.Clip(led.status, 40)),
 		})
 	}
 	m.states = append(m.states, led)
@@ -157,7 +157,7 @@ func (m *model) checkCounts() {
 			m.r.Report(reprise.Finding{
 				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: led.name, Source: led.doneAt,
 				Message: fmt.Sprintf("%s counts %s done, the events show %d; the events count", led.name, counted(led.done, "task"), m.closed),
-				Hint:    "an event may not have been written; look at the work before it is done again",
+				Hint:    "an event may not have been written; look at the work before you do it again",
 			})
 		}
 	}

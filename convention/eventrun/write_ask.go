@@ -94,7 +94,7 @@ func (rec *recording) answered() ([]line, error) {
 	option := doc.Fold(q.Option(rec.ev.Text))
 	switch {
 	case !skip && !q.Takes(rec.ev.Text):
-		return nil, ledger.Cannot("%q is none of the answers to %q", doc.Clip(rec.ev.Text, 60), doc.Clip(q.ID, 60))
+		return nil, ledger.Cannot("%q is not one of the answers to %q", doc.Clip(rec.ev.Text, 60), doc.Clip(q.ID, 60))
 	case q.ID == "plan-approval", q.ID == "bootstrap-approval":
 		return rec.gate(q, strings.HasPrefix(option, "approve"), option == "revise"), nil
 	case option == "stop" && (q.ID == "run-failed" || aboutTask && q.ID == "retry-"+task):

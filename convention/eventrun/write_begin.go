@@ -51,7 +51,7 @@ func (rec *recording) revise() error {
 	if _, err := fs.Stat(rec.fsys, name); errors.Is(err, fs.ErrNotExist) {
 		return ledger.Cannot("it has no %s", graphJSON)
 	}
-	rec.changes.Rewrite(name, []byte(text+"\n"), "take over the steps of the changed workflow file")
+	rec.changes.Rewrite(name, []byte(text+"\n"), "adopt the steps of the changed workflow file")
 	return nil
 }
 

@@ -95,7 +95,7 @@ func ownLogs(fsys fs.FS, dir, hour string) (last int, full []string, err error) 
 	folder := ownFolder(dir)
 	for _, d := range []string{path.Dir(folder), folder} {
 		if info, err := fs.Stat(fsys, d); err == nil && !info.IsDir() {
-			return 0, nil, fmt.Errorf("%s is no folder", d)
+			return 0, nil, fmt.Errorf("%s is not a folder", d)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, nil, err
 		}

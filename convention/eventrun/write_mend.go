@@ -145,7 +145,7 @@ func (m *model) gatherGraph(files []graphFile) []ledger.Proposal {
 	}
 	p := ledger.Proposal{What: names[0] + " cannot be read", From: path.Join(m.dir, "tasks") + " and the events"}
 	if len(rest.nodes) > 0 {
-		p.From = fmt.Sprintf("what is whole in it (%s), %s", counted(len(rest.nodes), "task"), p.From)
+		p.From = fmt.Sprintf("what is intact in it (%s), %s", counted(len(rest.nodes), "task"), p.From)
 	}
 	switch {
 	case len(files) == 0:
@@ -153,7 +153,7 @@ func (m *model) gatherGraph(files []graphFile) []ledger.Proposal {
 	case files[0].bare:
 		p.What = names[0] + " holds no task"
 	}
-	p.What += "; tasks and dependencies that stood in it alone are lost"
+	p.What += "; tasks and dependencies that were only in it are lost"
 	p.Make = rewrite(text, "rebuilt from "+p.From, names...)
 	return []ledger.Proposal{p}
 }

@@ -110,7 +110,7 @@ func (rec *recording) lines() ([]line, error) {
 	case reprise.RunStopped:
 		return rec.stopped()
 	}
-	return nil, ledger.Cannot("an event of this kind is not known here")
+	return nil, ledger.Cannot("an event of this kind is unknown here")
 }
 
 // task gives the line about a task of the run.
@@ -190,7 +190,7 @@ func (rec *recording) unit() ([]line, error) {
 		known = false
 	}
 	if !known {
-		return nil, ledger.Cannot("%q is no task and no step of this run", doc.Clip(ev.Step, 60))
+		return nil, ledger.Cannot("%q is neither a task nor a step of this run", doc.Clip(ev.Step, 60))
 	}
 	word := ""
 	details := rec.about("summary", ev.Text)
@@ -222,7 +222,7 @@ func (rec *recording) phase() ([]line, error) {
 	n, no := numberOf(name)
 	switch {
 	case n == nil:
-		return nil, ledger.Cannot("%q is no phase of this workflow", doc.Clip(name, 60))
+		return nil, ledger.Cannot("%q is not a phase of this workflow", doc.Clip(name, 60))
 	case n[no].stage == consolidation:
 		return []line{rec.line("consolidation-completed", rec.about("summary", rec.ev.Text))}, nil
 	}

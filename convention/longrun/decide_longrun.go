@@ -71,7 +71,7 @@ func (l *longRun) checkSequence() {
 	for i := 1; i < len(l.plans); i++ {
 		if from, to := l.plans[i-1].num, l.plans[i].num; to > from+1 {
 			warn(l.r, reprise.CodeGap, l.plans[i].id, l.run.Steps[i].Source,
-				fmt.Sprintf("no file speaks of the plans between %d and %d", from, to), "look whether plan files were lost")
+				fmt.Sprintf("no file mentions the plans between %d and %d", from, to), "check whether plan files were lost")
 		}
 	}
 	open := l.firstOpen()
@@ -94,11 +94,11 @@ func (l *longRun) checkSequence() {
 			fmt.Sprintf("STATE.md says %q, but plan %s is %s", doc.Clip(s.word, 40), open.id, open.status), "finish or skip the open plan, or correct its summary")
 	case open != nil && s.plan > open.num:
 		warn(l.r, reprise.CodeStatusDrift, open.id, s.planSource,
-			fmt.Sprintf("STATE.md stands at plan %d, but plan %s is %s", s.plan, open.id, open.status), "the summaries count; look at the commits of the open plan")
+			fmt.Sprintf("STATE.md is at plan %d, but plan %s is %s", s.plan, open.id, open.status), "the summaries count; look at the commits of the open plan")
 	}
 	if n := l.missingPlans(); n > 0 {
 		warn(l.r, reprise.CodeMissingArtifact, "plans", s.planSource,
-			fmt.Sprintf("STATE.md counts %s, files speak of %d", plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
+			fmt.Sprintf("STATE.md counts %s, but files mention %d", plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
 	}
 }
 
@@ -147,18 +147,18 @@ func (l *longRun) decideWithoutPlans() {
 	first := reprise.Unit{ID: "transform", Path: l.dir, Title: "Write the plans from tasks.md", Phase: "transform", Role: "planner", Reason: "no plan file is there"}
 	switch {
 	case l.agent.marker:
-		run.State, run.Reason = reprise.Interrupted, "an agent is marked as at work and no plan file is there"
+		run.State, run.Reason = reprise.Interrupted, "an agent is marked as working, but there is no plan file"
 	case s.exists && !s.read:
-		run.State, run.Reason = reprise.Unreadable, "STATE.md does not say where the run stands and no plan file does"
+		run.State, run.Reason = reprise.Unreadable, "neither STATE.md nor a plan file says where the run stands"
 		warn(l.r, reprise.CodeUnreadable, "STATE.md", s.source, "nothing in this folder says where the run stands", "look at the folder by hand")
 		return
 	case s.status == wordComplete:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(s.word, 40))
 		return
 	case s.status == wordSetup || s.status == wordReady || s.status == wordNone:
-		run.State, run.Reason = reprise.NotStarted, "the run was set up, no plan is written yet"
+		run.State, run.Reason = reprise.NotStarted, "the run was set up, but no plan is written yet"
 	default:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("STATE.md says %q, but no plan file is there", doc.Clip(s.word, 40))
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("STATE.md says %q, but there is no plan file", doc.Clip(s.word, 40))
 	}
 	run.Next = []reprise.Unit{first}
 }

@@ -55,7 +55,7 @@ func (l *longRun) groupOf(subject string) (ids []string, why string) {
 	last := 0
 	for i, p := range l.plans {
 		if !p.read && !p.status.Closed() {
-			return nil, fmt.Sprintf("which group plan %s is of is not known: its file is missing or cannot be read", p.id)
+			return nil, fmt.Sprintf("the group of plan %s is unknown: its file is missing or cannot be read", p.id)
 		}
 		if !g.of(p) {
 			continue
@@ -64,9 +64,9 @@ func (l *longRun) groupOf(subject string) (ids []string, why string) {
 			before := found[n-1]
 			switch {
 			case !strings.EqualFold(p.group, before.group):
-				return nil, fmt.Sprintf("plan %s (%s) and plan %s (%s) could both be meant", before.id, before.group, p.id, p.group)
+				return nil, fmt.Sprintf("it could be plan %s (%s) or plan %s (%s)", before.id, before.group, p.id, p.group)
 			case i != last+1:
-				return nil, fmt.Sprintf("plan %s and plan %s have the same group and other plans between them; which is meant is not certain", before.id, p.id)
+				return nil, fmt.Sprintf("plan %s and plan %s have the same group but other plans between them; which is meant is unclear", before.id, p.id)
 			}
 		}
 		found, last = append(found, p), i
@@ -76,9 +76,9 @@ func (l *longRun) groupOf(subject string) (ids []string, why string) {
 	case l.blind:
 		return nil, "the folders of plans and summaries cannot be listed"
 	case l.missingPlans() > 0:
-		return nil, fmt.Sprintf("STATE.md counts %s, and files speak of %d", plural(l.state.total, "plan"), len(l.plans))
+		return nil, fmt.Sprintf("STATE.md counts %s, but files mention %d", plural(l.state.total, "plan"), len(l.plans))
 	case len(found) == 0:
-		return nil, "no plan says that it is of that group"
+		return nil, "no plan says that it belongs to that group"
 	}
 	return ids, ""
 }

@@ -50,24 +50,24 @@ func TestLR8_the_plans_of_a_task_group(t *testing.T) {
 		{"Task Group 5: 3: ui", "a,b,3: ui", "03"}, // ours: the plan's number before its group
 		{"Task Group 2: Make the pages", "title The tables,title Make the pages", "02"},
 
-		{"Task Group 2: pages", "title The tables,title Make the pages", "no plan says that it is of that group"},
-		{"Task Group 3", "schema,api,ui", "no plan says that it is of that group"},
-		{"Task Group 1: user api", "api,ui", "no plan says that it is of that group"},
-		{"Task Group 3: api", "1: schema,2: api", "no plan says that it is of that group"},
-		{"Task Group: all", "schema,api", "no plan says that it is of that group"},
-		{"Task Groups 1 and 2", "1,2", "no plan says that it is of that group"},
-		{"Task Group 5: tests", "api,tests,ui,tests", "plan 02 and plan 04 have the same group and other plans between them; which is meant is not certain"},
-		{"Task Group 2: ui", "ui,2", "plan 01 (ui) and plan 02 (2) could both be meant"},
-		{"Task Group 1: C", "C,C++", "plan 01 (C) and plan 02 (C++) could both be meant"},
+		{"Task Group 2: pages", "title The tables,title Make the pages", "no plan says that it belongs to that group"},
+		{"Task Group 3", "schema,api,ui", "no plan says that it belongs to that group"},
+		{"Task Group 1: user api", "api,ui", "no plan says that it belongs to that group"},
+		{"Task Group 3: api", "1: schema,2: api", "no plan says that it belongs to that group"},
+		{"Task Group: all", "schema,api", "no plan says that it belongs to that group"},
+		{"Task Groups 1 and 2", "1,2", "no plan says that it belongs to that group"},
+		{"Task Group 5: tests", "api,tests,ui,tests", "plan 02 and plan 04 have the same group but other plans between them; which is meant is unclear"},
+		{"Task Group 2: ui", "ui,2", "it could be plan 01 (ui) or plan 02 (2)"},
+		{"Task Group 1: C", "C,C++", "it could be plan 01 (C) or plan 02 (C++)"},
 	} {
 		checkGroup(t, c.heading+" of "+c.groups, grouped(c.heading, strings.Split(c.groups, ",")...), c.want)
 	}
 
 	lost := grouped("Task Group 2: api", "schema", "api", "ui")
 	delete(lost, "s/.long-run/plans/03-PLAN.md")
-	checkGroup(t, "a plan that is counted and not there", lost, "STATE.md counts 3 plans, and files speak of 2")
+	checkGroup(t, "a plan that is counted and not there", lost, "STATE.md counts 3 plans, but files mention 2")
 	lost["s/.long-run/plans/03-CHECKPOINT.json"] = &fstest.MapFile{Data: []byte(`{"plan":"03","last_completed_task":1,"total_tasks":2}`)}
-	checkGroup(t, "an open plan without its file", lost, "which group plan 03 is of is not known: its file is missing or cannot be read")
+	checkGroup(t, "an open plan without its file", lost, "the group of plan 03 is unknown: its file is missing or cannot be read")
 	lost["s/.long-run/summaries/03-SUMMARY.md"] = &fstest.MapFile{Data: []byte("---\nplan: 03\nstatus: completed\n---\n# x\n")}
 	checkGroup(t, "a closed one holds nothing up", lost, "02")
 }

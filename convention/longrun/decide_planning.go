@@ -20,13 +20,13 @@ func (g *gsd) decide() {
 	closed := len(keep(g.open, func(p *plan) bool { return p.closed }))
 	switch {
 	case g.agentPlan != nil:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("agent %s was at plan %s and left no summary", doc.Clip(g.agent.id, 40), g.agentPlan.id)
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("agent %s worked on plan %s and left no summary", doc.Clip(g.agent.id, 40), g.agentPlan.id)
 	case g.hand != nil:
 		g.decideHandoff()
 	case len(g.live) > 0:
 		g.decideOpen()
 	case g.state.exists && !g.state.file.OK() && !slices.ContainsFunc(g.filed, func(p *plan) bool { return p.summary != nil }):
-		run.State, run.Reason = reprise.Unreadable, "STATE.md cannot be read and nothing else says where the project stands"
+		run.State, run.Reason = reprise.Unreadable, "STATE.md cannot be read, and nothing else says where the project stands"
 	case g.state.status == gsdVerifying && g.state.body != gsdMilestone:
 		g.verify()
 	case closed > 0 && !g.state.whole():
@@ -232,21 +232,21 @@ func (g *gsd) decideAgents() {
 	run := g.run
 	switch {
 	case len(g.offered) > 0:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("only the id of an agent is there, which names plan %s", g.offered[0])
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("there is only the id of an agent, which names plan %s", g.offered[0])
 	case len(g.agent.entries) > 0:
-		run.State, run.Reason = reprise.Waiting, "only the history of agents is there, and none of them is at work: what comes next is not on record"
+		run.State, run.Reason = reprise.Waiting, "there is only the history of agents, and none is working: what comes next is not on record"
 		g.ambiguous("the files of the phases are missing")
 	case g.agent.marker || g.agent.exists:
-		run.State, run.Reason = reprise.Unreadable, "only files of agents are there, and they name no plan"
+		run.State, run.Reason = reprise.Unreadable, "there are only files of agents, and they name no plan"
 		g.ambiguous("the files of the phases are missing")
 	default:
-		run.State, run.Reason = reprise.NotStarted, "the project was set up, no roadmap is written yet"
+		run.State, run.Reason = reprise.NotStarted, "the project was set up, but no roadmap is written yet"
 		run.Next = []reprise.Unit{{ID: "roadmap", Path: g.dir, Title: "Write the roadmap", Role: "planner", Reason: run.Reason}}
 	}
 }
 
 func (g *gsd) ambiguous(message string) {
-	warn(g.r, reprise.CodeAmbiguous, g.run.ID, reprise.Source{File: g.dir}, message, "look whether they are on another branch or were not committed")
+	warn(g.r, reprise.CodeAmbiguous, g.run.ID, reprise.Source{File: g.dir}, message, "check whether they are on another branch or were not committed")
 }
 
 // decideBetween: no plan on disk is open and the project is not complete. Either
@@ -255,10 +255,10 @@ func (g *gsd) ambiguous(message string) {
 func (g *gsd) decideBetween() {
 	run, s := g.run, g.state.status
 	if p := g.unwritten(); p != nil && (s == gsdExecuting || s == gsdPaused || s == gsdReady || s == gsdOther || s == gsdNone) {
-		g.add(p, "listed in ROADMAP.md, its plan file is not there")
+		g.add(p, "listed in ROADMAP.md, but its plan file is missing")
 		run.Next = g.units()
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%s is under way and plan %s of ROADMAP.md is open", g.phaseName(p.phase), p)
-		warn(g.r, reprise.CodeMissingArtifact, p.String(), p.box.source, fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is not there", p), "it may be uncommitted; otherwise plan the phase again")
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%s is in progress and plan %s of ROADMAP.md is open", g.phaseName(p.phase), p)
+		warn(g.r, reprise.CodeMissingArtifact, p.String(), p.box.source, fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is missing", p), "it may be uncommitted; otherwise plan the phase again")
 		return
 	}
 	pending := g.pendingPhases()

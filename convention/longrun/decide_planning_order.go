@@ -291,7 +291,7 @@ func (g *gsd) offer() {
 		g.add(l.rest[0], "after "+l.now[0].id+", in case that one only lacks its summary")
 	}
 	if len(l.old) > 0 {
-		g.add(l.old[0], "passed over: later plans of its phase are done")
+		g.add(l.old[0], "skipped: later plans of its phase are done")
 	}
 	if next != nil {
 		g.add(next, "first plan of the next planned phase")
@@ -303,7 +303,7 @@ func (g *gsd) offer() {
 		}
 		reason := "left open in an earlier phase"
 		if p.recorded {
-			reason = "recorded as done, its summary is missing"
+			reason = "recorded as done, but its summary is missing"
 		}
 		g.add(p, reason)
 		break
@@ -337,7 +337,7 @@ func (g *gsd) offerUnrecorded() {
 	}
 	for _, p := range within(g.open, g.state.phase) {
 		if p.recorded {
-			g.add(p, "recorded as done, its summary is missing")
+			g.add(p, "recorded as done, but its summary is missing")
 		}
 	}
 	g.offered = g.offered[:min(len(g.offered), maxOffered)]

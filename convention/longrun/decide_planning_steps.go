@@ -126,15 +126,15 @@ func (g *gsd) findings() {
 	report(reprise.CodeStatusDrift, reprise.Warning, keep(g.live, func(p *plan) bool { return p.disputed }),
 		"STATE.md calls these plans done; ROADMAP.md lists them as open and they have no summary, so they count as open: %s", "look at the work; then tick them and write the summary, or correct STATE.md")
 	report(reprise.CodeClosedOpen, reprise.Warning, keep(g.open, func(p *plan) bool { return p.closed }),
-		"these plans are open although their phase is recorded complete: %s", "look whether they were left out on purpose")
+		"these plans are open although their phase is recorded complete: %s", "check whether they were skipped on purpose")
 	report(reprise.CodeAbandoned, reprise.Info, keep(g.open, func(p *plan) bool { return p.orphan }),
 		"these open plans belong to phases that ROADMAP.md does not list: %s", "remove them if they are leftovers")
 	report(reprise.CodeAbandoned, reprise.Warning, keep(g.live, func(p *plan) bool { return !g.current.none() && p.phase.compare(g.current) < 0 }),
 		"these plans were left open while work continued in later phases: %s", "finish them, or mark them as superseded")
 	report(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.takenOut() && !p.done }),
-		"these plans were taken out without being done: %s", "")
+		"these plans were removed without being done: %s", "")
 	report(reprise.CodeStatusDrift, reprise.Info, keep(g.done, func(p *plan) bool { return p.box != nil && !p.box.ticked && !p.skipped() }),
-		"these plans have a summary and no tick in ROADMAP.md; the summary counts: %s", "only the bookkeeping is behind")
+		"these plans have a summary but no tick in ROADMAP.md; the summary counts: %s", "only the bookkeeping is behind")
 	for _, p := range g.live {
 		for _, d := range p.needs {
 			if g.plans[d] == nil && d.phase == p.phase {
@@ -156,10 +156,10 @@ func (g *gsd) checkState() {
 		return
 	}
 	if !s.phase.none() && !reached.none() && reached.compare(s.phase) > 0 {
-		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans of phase %s are done; the summaries count", s.phase, reached), "bring STATE.md up to date")
+		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md is at phase %s, but plans of phase %s are done; the summaries count", s.phase, reached), "bring STATE.md up to date")
 	}
 	if behind := keep(g.live, func(p *plan) bool { return p.phase.compare(g.current) >= 0 && p.phase.compare(s.phase) < 0 }); len(behind) > 0 {
-		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans before it are open: %s", s.phase, ids(behind)), "finish them, or mark them as superseded")
+		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md is at phase %s, but plans before it are open: %s", s.phase, ids(behind)), "finish them, or mark them as superseded")
 	}
 	if s.whole() && len(g.live) > 0 {
 		warn(g.r, reprise.CodeFalseCompletion, "STATE.md", s.source, fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.wholeWord(), 40), ids(g.live)), "finish them, or mark them as superseded")
@@ -206,7 +206,7 @@ func (g *gsd) checkQuick() {
 		}
 		if planned != "" && !done {
 			g.r.Report(reprise.Finding{Code: reprise.CodeAbandoned, Severity: reprise.Info, Subject: e.Name(), Source: reprise.Source{File: planned},
-				Message: fmt.Sprintf("the quick task %s has a plan and no summary", strconv.Quote(doc.Clip(e.Name(), 60))), Hint: "finish it or remove it"})
+				Message: fmt.Sprintf("the quick task %s has a plan but no summary", strconv.Quote(doc.Clip(e.Name(), 60))), Hint: "finish it or remove it"})
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Ed
 	var err error
 	switch {
 	case !fs.ValidPath(ref.Path):
-		err = ledger.Cannot("%q is no place for a run", doc.Clip(ref.ID, 60))
+		err = ledger.Cannot("%q is not a place for a run", doc.Clip(ref.ID, 60))
 	case path.Base(ref.Path) == longRunDir:
 		edits, err = recordLongRun(fsys, ref, ev)
 	default:

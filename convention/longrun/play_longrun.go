@@ -150,7 +150,7 @@ func leftPlan(fsys fs.FS, r *reprise.Run, step string) string {
 		return fmt.Sprintf("the summary of plan %s says %q", id, doc.Clip(s.claim().Word, 40))
 	}
 	if n, err := strconv.Atoi(number); tasked && err == nil && n >= 1 && n <= len(p.tasks) && !anyThere(fsys, r, p.tasks[n-1].files) {
-		return fmt.Sprintf("none of the files that task %d of plan %s names is there", n, id)
+		return fmt.Sprintf("none of the files that task %d of plan %s names exists", n, id)
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 		a.read, a.list = true, ledger.Root(f, n).In("entries", "agents")
 		for i, item := range n.Get("entries", "agents").List() {
 			if item.IsNull() || item.Kind != doc.Map {
-				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "an entry of the history is not a map; it is left out", "")
+				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "an entry of the history is not a map; it is ignored", "")
 				continue
 			}
 			e := readAgent(f, run, item)
@@ -98,7 +98,7 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	case !a.read:
 		a.why = "agent-history.json cannot be read"
 	default:
-		a.why = "agent-history.json does not know it"
+		a.why = "agent-history.json does not list it"
 	}
 	return a
 }
@@ -123,7 +123,7 @@ func readAgent(f *doc.File, run *reprise.Run, n *doc.Node) *agentEntry {
 		e.status = status
 	} else {
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, n.Line,
-			fmt.Sprintf("an agent has the status %s, which has no meaning here", quoted(e.word)), "")
+			fmt.Sprintf("an agent has the status %s, which is unknown here", quoted(e.word)), "")
 	}
 	return e
 }
@@ -147,7 +147,7 @@ func (a *agents) owner() *reprise.Owner {
 func (a *agents) markerFinding(stale bool, why string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Source: a.source,
-		Message: fmt.Sprintf("%s is marked as at work: %s", a.name(), why),
+		Message: fmt.Sprintf("%s is marked as working: %s", a.name(), why),
 		Hint:    "make sure that the agent is no longer running before you continue",
 	}
 	if stale {

@@ -72,11 +72,11 @@ func (c *checkpoint) count(f *doc.File, n *doc.Node) {
 	}
 	c.known = haveDone && haveTotal
 	if !c.known {
-		f.Report(reprise.Warning, reprise.CodeIntegrity, n.Line, "the checkpoint does not say how many of its tasks are done", "look at the commits of this plan to see how far it came")
+		f.Report(reprise.Warning, reprise.CodeIntegrity, n.Line, "the checkpoint does not say how many of its tasks are done", "look at the commits of this plan to see how far it got")
 		return
 	}
 	if c.completed < 0 || c.total < 0 || c.completed > c.total {
-		f.Report(reprise.Warning, reprise.CodeIntegrity, n.Line, fmt.Sprintf("%d of %d tasks done cannot be right", c.completed, c.total), "look at the commits of this plan to see how far it came")
+		f.Report(reprise.Warning, reprise.CodeIntegrity, n.Line, fmt.Sprintf("%d of %d tasks done cannot be right", c.completed, c.total), "look at the commits of this plan to see how far it got")
 		c.known = false
 	}
 }
@@ -131,7 +131,7 @@ func (c *checkpoint) judge(f *doc.File, n *doc.Node, id string) {
 		}
 	default:
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, n.Get("status").Line,
-			fmt.Sprintf("the checkpoint of plan %s has the status %s, which has no meaning here", id, quoted(word)), "")
+			fmt.Sprintf("the checkpoint of plan %s has the status %s, which is unknown here", id, quoted(word)), "")
 	}
 }
 

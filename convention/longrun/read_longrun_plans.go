@@ -194,11 +194,11 @@ func (l *longRun) readSummary(p *plan, name string) {
 		// without a status word is what a model writes after success.
 		s.status, s.word = reprise.Done, "summary without a status"
 		f.Report(reprise.Info, reprise.CodeUnknownStatus, 0,
-			fmt.Sprintf("the summary of plan %s states no status; its existence is taken for completed", p.id), "add `status: completed` to its front matter")
+			fmt.Sprintf("the summary of plan %s has no status; it counts as completed", p.id), "add `status: completed` to its front matter")
 		return
 	}
 	f.Report(reprise.Warning, reprise.CodeUnknownStatus, s.source.Line,
-		fmt.Sprintf("the summary of plan %s has the status %s, which has no meaning here; the plan is not counted as done", p.id, quoted(s.word)),
+		fmt.Sprintf("the summary of plan %s has the status %s, which is unknown here; the plan is not counted as done", p.id, quoted(s.word)),
 		"one of completed, failed, partial, skipped, timeout is expected")
 }
 
@@ -218,13 +218,13 @@ func reportTemporary(r *doc.Reader, dir string, e fs.DirEntry) {
 	}
 	finding := reprise.Finding{
 		Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: target,
-		Message: fmt.Sprintf("an interrupted write of %s left this file; the file itself is whole", target),
-		Source:  reprise.Source{File: path.Join(dir, e.Name())}, Hint: "it can be removed once its content is of no interest",
+		Message: fmt.Sprintf("an interrupted write of %s left this file; the file itself is intact", target),
+		Source:  reprise.Source{File: path.Join(dir, e.Name())}, Hint: "remove it once you do not need its content",
 	}
 	if !r.Exists(path.Join(dir, target)) {
 		finding.Severity = reprise.Warning
-		finding.Message = fmt.Sprintf("%s was being written for the first time and never got its name", target)
-		finding.Hint = "look into the file: it may hold what was to be recorded"
+		finding.Message = fmt.Sprintf("%s was being written for the first time and was never renamed into place", target)
+		finding.Hint = "look into the file: it may contain what was to be recorded"
 	}
 	r.Report(finding)
 }

@@ -36,7 +36,7 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	status, response := fields["status"], fields["response"]
 	if q.Text == "" && status.Value == "" {
 		if len(fields) > 0 { // else a heading without an entry
-			f.Lost(reprise.CodeUnreadable, s.Line, fmt.Sprintf("the entry on %s has neither question nor status", strconv.Quote(doc.Clip(q.Subject, 60))), "the write may have been cut off; look for a second copy or a backup")
+			f.Lost(reprise.CodeUnreadable, s.Line, fmt.Sprintf("the entry on %s has neither question nor status", strconv.Quote(doc.Clip(q.Subject, 60))), "the write may have been cut off; look for another copy or a backup")
 		}
 		return
 	}
@@ -66,11 +66,11 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 			// An answer that is on record must not be asked for again.
 			q.Answered = true
 			f.Report(reprise.Info, reprise.CodeStatusDrift, max(status.Line, s.Line),
-				fmt.Sprintf("the question on %s is marked pending and has an answer; the answer counts", strconv.Quote(doc.Clip(q.Subject, 60))), "")
+				fmt.Sprintf("the question on %s is marked pending but has an answer; the answer counts", strconv.Quote(doc.Clip(q.Subject, 60))), "")
 		}
 	default:
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, status.Line,
-			fmt.Sprintf("the question on %s has the status %s, which has no meaning here; it is taken for pending", strconv.Quote(doc.Clip(q.Subject, 60)), quoted(status.Value)), "pending and answered are expected")
+			fmt.Sprintf("the question on %s has the status %s, which is unknown here; it counts as pending", strconv.Quote(doc.Clip(q.Subject, 60)), quoted(status.Value)), "pending and answered are expected")
 	}
 	l.run.Questions = append(l.run.Questions, q)
 	l.asked = append(l.asked, clarification{

@@ -35,13 +35,13 @@ func (l *longRun) readPosition() {
 			s.total = nums[1]
 		}
 	} else if !placeholder(s.planAt.Value) {
-		f.Report(reprise.Warning, reprise.CodeWrongType, s.planAt.Line, fmt.Sprintf("Plan is %s, which holds no number", quoted(s.planAt.Value)), "")
+		f.Report(reprise.Warning, reprise.CodeWrongType, s.planAt.Line, fmt.Sprintf("Plan is %s, which has no number", quoted(s.planAt.Value)), "")
 	}
 	if v := s.statusAt; !placeholder(v.Value) {
 		s.word, s.source, s.read = v.Value, f.At(v.Line), true
 		s.status = readRunWord(v.Value)
 		if s.status == wordUnknown {
-			f.Report(reprise.Warning, reprise.CodeUnknownStatus, v.Line, fmt.Sprintf("the run has the status %s, which has no meaning here", quoted(v.Value)), "")
+			f.Report(reprise.Warning, reprise.CodeUnknownStatus, v.Line, fmt.Sprintf("the run has the status %s, which is unknown here", quoted(v.Value)), "")
 		}
 	}
 	s.read = s.read || !placeholder(s.taskAt.Value)
@@ -52,7 +52,7 @@ func (l *longRun) readPosition() {
 	}
 	l.readGroups(f, m)
 	if !s.read {
-		f.Report(reprise.Warning, reprise.CodeAmbiguous, 0, "STATE.md holds neither a plan nor a status that could be read", "the plan and summary files are used instead")
+		f.Report(reprise.Warning, reprise.CodeAmbiguous, 0, "STATE.md has neither a readable plan nor a readable status", "the plan and summary files are used instead")
 	}
 }
 
@@ -123,7 +123,7 @@ func (l *longRun) readGroups(f *doc.File, m *doc.Markdown) {
 			if known, ok := groupWords[doc.Fold(word)]; ok {
 				g.status = known
 			} else if !placeholder(word) {
-				f.Report(reprise.Warning, reprise.CodeUnknownStatus, g.source.Line, fmt.Sprintf("task group %s has the status %s, which has no meaning here", quoted(g.name), quoted(word)), "")
+				f.Report(reprise.Warning, reprise.CodeUnknownStatus, g.source.Line, fmt.Sprintf("task group %s has the status %s, which is unknown here", quoted(g.name), quoted(word)), "")
 			}
 			l.state.groups = append(l.state.groups, g)
 		}

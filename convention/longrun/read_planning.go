@@ -243,7 +243,7 @@ func (g *gsd) readGSDSummary(p *plan, id, name string) {
 	s.status = gsdSummaryStatus(s.word)
 	if s.status == reprise.Unknown {
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, s.source.Line,
-			fmt.Sprintf("the summary of %s has the status %s, which has no meaning here; the plan is not counted as done", id, quoted(s.word)), "")
+			fmt.Sprintf("the summary of %s has the status %s, which is unknown here; the plan is not counted as done", id, quoted(s.word)), "")
 	} else if !s.status.Closed() {
 		f.Report(reprise.Warning, reprise.CodeStatusDrift, s.source.Line,
 			fmt.Sprintf("%s has a summary that says %s; it is not counted as done", id, quoted(s.word)), "finish the plan, or correct the summary")

@@ -143,14 +143,14 @@ func (g *gsd) readHandoff(file handoffFile) *handoff {
 		n := f.JSON()
 		if n == nil || n.Kind != doc.Map {
 			if n != nil {
-				f.Lost(reprise.CodeWrongType, n.Line, "a hand-off must be a map; it is left out", "")
+				f.Lost(reprise.CodeWrongType, n.Line, "a hand-off must be a map; it is ignored", "")
 			}
 			return nil
 		}
 		h.root = ledger.Root(f, n)
 		h.fromNode(n, f)
 		if h.at.IsZero() && !h.named && h.task == "" && h.status == "" && h.next == "" && len(h.asks) == 0 {
-			f.Lost(reprise.CodeUnreadable, n.Line, "holds nothing that a hand-off says", "look at the file by hand")
+			f.Lost(reprise.CodeUnreadable, n.Line, "contains nothing of a hand-off", "look at the file by hand")
 		}
 		return h
 	}
@@ -328,7 +328,7 @@ func (g *gsd) judgeAgent() {
 		if len(g.filed) == 0 && !g.state.exists {
 			if k, ok := planInMarker(a.id); ok {
 				// Nothing else speaks here, and the id spells out its plan.
-				g.add(g.look(k), "named by the id of the agent that was at work, and by nothing else")
+				g.add(g.look(k), "named only by the id of the agent that was working")
 				g.r.Report(a.markerFinding(false, a.why+"; its id names plan "+k.String()))
 				return
 			}
@@ -357,7 +357,7 @@ func (g *gsd) judgeAgent() {
 		if e.segment != "" {
 			at += ", segment " + doc.Clip(e.segment, 20)
 		}
-		g.promote(p, fmt.Sprintf("agent %s was at it (%s)", doc.Clip(a.id, 40), at))
+		g.promote(p, fmt.Sprintf("agent %s worked on it (%s)", doc.Clip(a.id, 40), at))
 		g.r.Report(a.markerFinding(false, fmt.Sprintf("its entry for plan %s says %q and there is no summary", k, doc.Clip(e.word, 40))))
 	}
 }

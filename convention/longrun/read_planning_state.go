@@ -86,11 +86,11 @@ func (g *gsd) readState() {
 	}
 	s.ok = !s.phase.none() || s.status != gsdNone || s.milestone != ""
 	if !s.ok {
-		f.Report(reprise.Warning, reprise.CodeAmbiguous, 0, "STATE.md holds neither a phase nor a status that could be read", "the plan and summary files are used instead")
+		f.Report(reprise.Warning, reprise.CodeAmbiguous, 0, "STATE.md has neither a readable phase nor a readable status", "the plan and summary files are used instead")
 	}
 	for _, l := range m.Lines {
 		if strings.HasPrefix(l.Text, "<<<<<<< ") {
-			f.Report(reprise.Warning, reprise.CodeIntegrity, l.No, "STATE.md holds the marks of a merge that was not resolved", "resolve the merge")
+			f.Report(reprise.Warning, reprise.CodeIntegrity, l.No, "STATE.md has unresolved merge conflict markers", "resolve the merge")
 			break
 		}
 	}
@@ -264,13 +264,13 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]ledger
 	}
 	if s.front != gsdNone && s.front != gsdOther && s.body != gsdNone && s.front != s.body && !waits && !sameSense(s.front, s.body) {
 		f.Report(reprise.Info, reprise.CodeStatusDrift, body.Line,
-			fmt.Sprintf("STATE.md disagrees with itself: %q above, %q below; the front matter counts", doc.Clip(node.Str(), 40), doc.Clip(body.Value, 60)), "")
+			fmt.Sprintf("STATE.md contradicts itself: %q in the front matter, %q in the body; the front matter counts", doc.Clip(node.Str(), 40), doc.Clip(body.Value, 60)), "")
 	}
 	p, named := phaseIn(body.Value, false)
 	passed := p.compare(s.phase) < 0 && holdsDone(body.Value) // "In progress (phase 2 complete)"
 	if named && !s.phase.none() && p != s.phase && s.body == gsdExecuting && !passed {
 		f.Report(reprise.Warning, reprise.CodeAmbiguous, body.Line,
-			fmt.Sprintf("STATE.md stands at phase %s and its status speaks of phase %s", s.phase, p), "the files of the phases decide")
+			fmt.Sprintf("STATE.md is at phase %s but its status mentions phase %s", s.phase, p), "the files of the phases decide")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func (w *longRunRecorder) question() {
 	id := ledger.MarkdownLine(w.ev.Question, 100)
 	if id == "" || id != w.ev.Question {
-		w.Fail(ledger.Cannot("%q is no id of a question", doc.Clip(w.ev.Question, 60)))
+		w.Fail(ledger.Cannot("%q is not the id of a question", doc.Clip(w.ev.Question, 60)))
 		return
 	}
 	name := path.Join(w.dir, "clarifications.md")

@@ -148,7 +148,7 @@ func (d *mender) history(a *agents, at *plan, second bool) {
 			splice.Member{Key: "status", Value: "interrupted"}, splice.Member{Key: "completion_timestamp", Value: nil}))
 	}
 	content, err := newHistory(second, entries...)
-	d.rebuild("the history of agents cannot be read", from, a.file, "begin the history again with the agent that is marked as at work", content, err)
+	d.rebuild("the history of agents cannot be read", from, a.file, "begin the history again with the agent that is marked as working", content, err)
 }
 
 // hollow reports whether a Markdown file tells nothing: it is no text, or holds

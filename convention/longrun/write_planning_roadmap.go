@@ -130,7 +130,7 @@ func (w *planningRecorder) question() {
 	}
 	id := agentID(w.ev.Question)
 	if id == "" || id != w.ev.Question {
-		w.Fail(ledger.Cannot("%q is no id of a question", doc.Clip(w.ev.Question, 60)))
+		w.Fail(ledger.Cannot("%q is not the id of a question", doc.Clip(w.ev.Question, 60)))
 		return
 	}
 	w.Structured(h.file).Because("question %s", id)

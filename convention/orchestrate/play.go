@@ -85,7 +85,7 @@ func judge(reply reprise.Reply, known reprise.Ruling) reprise.Conclusion {
 	case reprise.NoRuling:
 		c.Problem = "the review gave no verdict"
 	default:
-		c.Problem = fmt.Sprintf("the verdict %s has no meaning here", strconv.Quote(doc.Clip(reply.Verdict, 40)))
+		c.Problem = fmt.Sprintf("the verdict %s is unknown here", strconv.Quote(doc.Clip(reply.Verdict, 40)))
 	}
 	return c
 }

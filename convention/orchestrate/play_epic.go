@@ -114,7 +114,7 @@ func (Epic) story(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) (
 		}
 	}
 	if !fs.ValidPath(name) {
-		return a, fmt.Errorf("assign %s of %s: %q is no path inside the project", s.ID, r.ID, name)
+		return a, fmt.Errorf("assign %s of %s: %q is not a path inside the project", s.ID, r.ID, name)
 	}
 	child := storyRef(name)
 	if loop := heldByLoop(s); loop != "" {
@@ -179,7 +179,7 @@ func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 		if out, held := contested(r); held {
 			return out, nil
 		}
-		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all waves and gates are behind it"}}, nil
+		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all waves and gates are done"}}, nil
 	case len(p.Pick(r, d, nil)) == 0:
 		return p.stuck(r), nil
 	}
@@ -212,7 +212,7 @@ func contested(r *reprise.Run) (ask []reprise.Event, held bool) {
 	}
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: openReview, Options: []string{"close it", "leave it open"}, Closed: true,
-		Text: "The files of " + doc.Clip(strings.Join(ids, ", "), 150) + " say that they are done, while their QA loops are open. Close the epic all the same?",
+		Text: "The files of " + doc.Clip(strings.Join(ids, ", "), 150) + " say that they are done, but their QA loops are open. Close the epic anyway?",
 	}}, true
 }
 

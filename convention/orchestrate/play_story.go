@@ -124,10 +124,10 @@ func (p Story) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assig
 	a.Expect = []reprise.Expected{{Path: r.Path, Changed: step == create}}
 	a.Commit = step == implement
 	if s := r.Step(review); s != nil && s.Rejected > 0 && step == implement {
-		a.Facts["fix"] = "the review sent it back; its findings come first"
+		a.Facts["fix"] = "the review rejected it; its findings come first"
 	}
 	if step == closing {
-		a.Local = "its review passed; only the status was left to be moved"
+		a.Local = "its review passed; only the status was not updated"
 	}
 	return a, nil
 }

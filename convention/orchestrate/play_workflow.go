@@ -219,10 +219,10 @@ func (Workflow) end(r *reprise.Run) []reprise.Event {
 	case own == 0 || pending(r, closeState):
 		return nil
 	case whole:
-		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are behind it"}}
+		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are done"}}
 	}
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"}, Closed: true,
-		Text: "All phases on record are behind it, and its state does not say which follows. Close it?",
+		Text: "All recorded phases are done, and its state does not say which one follows. Close it?",
 	}}
 }

@@ -241,7 +241,7 @@ var tierReasons = map[int]reprise.Reason{
 	tierCurrent: {Term: "state", Why: "an orchestrator keeps it, and the work agrees with it: it knows better than any guess where it stands"},
 	tierOffered: {Term: "offered", Why: "the epic in front of it offers it first"},
 	tierState:   {Term: "state", Why: "it is blocked, a specification, or older than the last change of a story"},
-	tierVague:   {Term: "unreadable", Why: "what cannot be read comes behind what can"},
+	tierVague:   {Term: "unreadable", Why: "unreadable runs come after readable ones"},
 	tierStopped: {Term: "stopped", Why: "what is over comes last"}, tierComplete: {Term: "complete", Why: "what is over comes last"},
 }
 

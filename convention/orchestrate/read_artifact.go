@@ -34,12 +34,12 @@ func (l *loader) artifact(what, name string, at reprise.Source) string {
 		a.Path, a.Presence = p, reprise.Missing
 	}
 	l.run.Artifacts = append(l.run.Artifacts, a)
-	message, hint := "the state names "+what+" "+quote(a.Path)+", which is not there", "bring the file back, or continue without it"
+	message, hint := "the state names "+what+" "+quote(a.Path)+", which is not there", "restore the file, or continue without it"
 	switch a.Presence {
 	case reprise.Present:
 		return p
 	case reprise.Unchecked:
-		message, hint = "the state names "+what+" by a path of another machine or outside of the project: "+quote(a.Path), "it is not looked at"
+		message, hint = "the state names "+what+" by a path of another machine or outside the project: "+quote(a.Path), "it is not looked at"
 	}
 	l.report(reprise.Info, reprise.CodeMissingArtifact, what, at, message, hint)
 	return ""
@@ -118,7 +118,7 @@ func (l *loader) meant(st *waveStory) string {
 
 // oneOfSeveral reports an entry of an epic state that may be about several stories.
 func (l *loader) oneOfSeveral(st *waveStory) {
-	l.report(reprise.Warning, reprise.CodeDuplicateID, st.id, st.source(), "several stories have the number "+quote(st.id)+", and which of them the epic state means cannot be told",
+	l.report(reprise.Warning, reprise.CodeDuplicateID, st.id, st.source(), "several stories have the number "+quote(st.id)+", and which one the epic state means is unclear",
 		"name its file in the epic state, or give one of them another number")
 }
 

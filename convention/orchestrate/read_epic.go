@@ -66,7 +66,7 @@ func (l *loader) wordStatus(subject, word string, at reprise.Source) reprise.Sta
 		if at.File == "" {
 			at.File = l.run.Path
 		}
-		l.report(reprise.Warning, reprise.CodeUnknownStatus, subject, at, fmt.Sprintf("the status %s has no meaning here", short(word, 60)),
+		l.report(reprise.Warning, reprise.CodeUnknownStatus, subject, at, fmt.Sprintf("the status %s is unknown here", short(word, 60)),
 			"it counts as open until a person says otherwise")
 	}
 	return s
@@ -144,7 +144,7 @@ func (l *loader) missingStory(w *wave, s *waveStory, plan *epicPlan, status repr
 	l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: name, Presence: reprise.Missing, Critical: lost, NeededBy: "wave " + w.name, Source: s.source()})
 	if lost {
 		l.report(reprise.Warning, reprise.CodeMissingArtifact, s.id, s.source(), fmt.Sprintf("the state says %s, but story %s has no file", short(s.word, 40), s.id),
-			"bring the story's file back, or set it to pending to have it written again")
+			"restore the story's file, or set it to pending to have it written again")
 	}
 }
 
@@ -186,7 +186,7 @@ func (l *loader) storyClaim(step *reprise.Step) {
 	}
 	l.report(severity, reprise.CodeStatusDrift, step.ID, claim.Source,
 		fmt.Sprintf("the epic state says %s, the story says %s (%s)", short(step.Claims[0].Word, 40), short(claim.Word, 40), meaning(old, class)),
-		"the further of the two is taken; correct the other")
+		"the one that is further along counts; correct the other")
 }
 
 // far orders statuses by how much has been done.
@@ -266,7 +266,7 @@ func (l *loader) reviewClaims(step *reprise.Step, k key) {
 		claim := loopClaim(o)
 		// A loop that reviewed nothing yet tells nothing of a story that is not made.
 		begun := step.Status == reprise.InReview || slices.ContainsFunc(o.loop.entries, func(e loopEntry) bool { return e.verdict != "" })
-		l.review(step, claim, closed, begun, fmt.Sprintf("its QA loop stands at %s, %s", quote(claim.Word), o.run.Phase))
+		l.review(step, claim, closed, begun, fmt.Sprintf("its QA loop is at %s, %s", quote(claim.Word), o.run.Phase))
 	}
 	if step.Path == "" {
 		return
@@ -313,9 +313,9 @@ func (l *loader) review(step *reprise.Step, claim reprise.Claim, closed, leads b
 	if !open || !was.Closed() || was == reprise.Skipped || closed && claim.Ledger == gateLedger {
 		return // a gate that failed is left lying when the story passes the next review
 	}
-	message, hint := "the epic state calls it done, and "+what+": it is not done before that review is behind it", "continue with the review, or close it by hand if the work was accepted"
+	message, hint := "the epic state says it is done, but "+what+": it is not done until that review is over", "continue with the review, or close it by hand if the work was accepted"
 	if closed {
-		message, hint = "the story says that it is done, and "+what, "close the review if the work was accepted, or open the story again"
+		message, hint = "the story says it is done, but "+what, "close the review if the work was accepted, or reopen the story"
 	}
 	l.report(reprise.Warning, reprise.CodeFalseCompletion, step.ID, claim.Source, message, hint)
 }
@@ -372,7 +372,7 @@ func meaning(state reprise.Status, story class) string {
 	case state == reprise.Done && story == inReview:
 		return "the story was not closed"
 	case state == reprise.Done:
-		return "the story was never moved on, or opened again"
+		return "the story was never updated, or reopened"
 	case state == reprise.Skipped:
 		return "skipped here, open in the story"
 	case state == reprise.Pending && story == ready:

@@ -39,7 +39,7 @@ func (l *loader) epicState(e epic) {
 			run.Questions = nil
 			return
 		}
-		l.report(reprise.Warning, reprise.CodeFalseCompletion, run.ID, at, fmt.Sprintf("the epic is called %s while %d of its stories are open", strconv.Quote(word), open),
+		l.report(reprise.Warning, reprise.CodeFalseCompletion, run.ID, at, fmt.Sprintf("the epic is marked %s while %d of its stories are open", strconv.Quote(word), open),
 			"finish or skip these stories, or correct their status")
 	case strings.Contains(fold, "pending merge") || strings.HasPrefix(fold, "complete") && !isComplete:
 		run.State, run.Phase, run.Reason = reprise.Waiting, word, fmt.Sprintf("the epic is %s: what is left is not a story", short(word, 40))
@@ -63,9 +63,9 @@ func (l *loader) epicState(e epic) {
 	switch {
 	case run.State != 0:
 	case strings.HasPrefix(fold, "complete"), fold == "done", fold == "failed", fold == "blocked":
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("the epic is called %s while work is left", short(word, 40))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("the epic is marked %s while work is left", short(word, 40))
 	case fold == "pending" || fold == "planned" || fold == "not started":
-		run.State, run.Reason = reprise.NotStarted, "the epic is planned and not begun"
+		run.State, run.Reason = reprise.NotStarted, "the epic is planned but not begun"
 	default:
 		run.State, run.Reason = reprise.Interrupted, "stopped in "+run.Phase
 	}
@@ -76,7 +76,7 @@ func (l *loader) emptyEpic(word string, at reprise.Source) {
 	if at.File == "" {
 		at.File = l.run.Path
 	}
-	l.report(reprise.Warning, reprise.CodeUnreadable, l.run.ID, at, fmt.Sprintf("the epic state says %s and lists no stories", short(word, 40)),
+	l.report(reprise.Warning, reprise.CodeUnreadable, l.run.ID, at, fmt.Sprintf("the epic state says %s but lists no stories", short(word, 40)),
 		"the write may have been cut off; rebuild it from the execution plan and the stories")
 	l.rebuildEpic(l.r.Open(l.run.Path), "the epic state lists no waves")
 }
@@ -98,7 +98,7 @@ func (l *loader) epicNext(e epic) {
 		phase = "final gate"
 		if v := e.verdict("final"); v != nil && verdict(gateVerdict(v)) == reprise.Done {
 			run.Phase = closing
-			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: closing, Role: "po", Reason: "all gates were passed; only the status was not moved"}}
+			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: closing, Role: "po", Reason: "all gates were passed; only the status was not updated"}}
 			return
 		}
 		units = []reprise.Unit{{ID: "final-gate", Path: run.Path, Title: "final gate of the epic", Phase: phase, Role: "qa", Reason: "all stories are completed and the epic is not"}}
@@ -157,7 +157,7 @@ func (l *loader) waveUnits(phase string) []reprise.Unit {
 		case s.Path == "":
 			u.Role, u.Reason, u.Path = "sm", "the story has no file yet and has to be written first", l.run.Path
 			if s.Status != reprise.Pending {
-				u.Reason = "the story was begun and its file is gone"
+				u.Reason = "the story was begun, but its file is gone"
 			}
 		case s.Status == reprise.InReview:
 			u.Role, u.Reason = "qa", "implemented and not accepted"

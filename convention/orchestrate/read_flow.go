@@ -140,18 +140,18 @@ func (l *loader) workflowState(root ledger.Value) {
 			return
 		}
 		if open.Status == reprise.Pending && first < len(l.free) && l.free[first] {
-			run.State, run.Phase, run.Reason = reprise.Complete, "completed", "the workflow is completed; an optional step was left out"
+			run.State, run.Phase, run.Reason = reprise.Complete, "completed", "the workflow is completed; an optional step was skipped"
 			return
 		}
-		run.State, run.Reason = reprise.Waiting, "the workflow is called completed while "+quote(open.ID)+" is open"
+		run.State, run.Reason = reprise.Waiting, "the workflow is marked completed while "+quote(open.ID)+" is open"
 		l.report(reprise.Warning, reprise.CodeFalseCompletion, run.ID, at, run.Reason, "finish or skip the step, or correct its status")
 	case "aborted", "abort", "cancelled", "canceled":
 		run.State, run.Phase, run.Reason = reprise.Stopped, fold, "the workflow was "+fold
 		return
 	case "pending", "not started":
-		run.State, run.Reason = reprise.NotStarted, "the workflow was set up and not begun"
+		run.State, run.Reason = reprise.NotStarted, "the workflow was set up but not begun"
 	case "active", "in progress", "running", "paused", "interrupted", "abandoned":
-		run.State, run.Reason = reprise.Interrupted, "the workflow is "+fold+": begun and not finished"
+		run.State, run.Reason = reprise.Interrupted, "the workflow is "+fold+": begun but not finished"
 	case "failed", "error", "blocked":
 		run.State, run.Reason = reprise.Waiting, "the workflow is "+fold+": a person has to look"
 	default:
@@ -178,7 +178,7 @@ func (l *loader) workflowNext(root ledger.Value, open *reprise.Step) {
 	if run.Phase == "" {
 		run.Phase = phase
 	}
-	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: run.Title, Phase: phase, Role: role(root.Get("current_agent").Str()), Reason: "no step is open, but the workflow was not closed"}}
+	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: run.Title, Phase: phase, Role: role(root.Get("current_agent").Str()), Reason: "no step is open, but the workflow is not closed"}}
 }
 
 // bob reads the state of the development cycle executor.
@@ -203,7 +203,7 @@ func (l *loader) bob(f *doc.File, b bob) {
 		return
 	case at < 0:
 		l.wordStatus(run.ID, cur.Str(), cur.Source())
-		run.State, run.Reason = reprise.Interrupted, "its phase "+quote(cur.Str())+" has no meaning here"
+		run.State, run.Reason = reprise.Interrupted, "its phase "+quote(cur.Str())+" is unknown here"
 	case l.bobFinished(b, at):
 		run.State, run.Reason = reprise.Complete, "all six phases are completed and the checkpoint said go"
 	default:

@@ -22,7 +22,7 @@ func (l *loader) qaLoop(f *doc.File, root ledger.Value) {
 	l.timesIn(f, root)
 	l.loop = readLoop(root)
 	if lp := l.loop; story.Str() == "" && lp.word == "" && lp.last == "" && lp.iteration == 0 {
-		f.Lost(reprise.CodeUnreadable, 0, "names neither story, status, iteration nor verdict of a QA loop", "bring the file back, from git or a backup; remove it if it is no QA loop's")
+		f.Lost(reprise.CodeUnreadable, 0, "names neither story, status, iteration nor verdict of a QA loop", "restore the file from git or a backup; remove it if it does not belong to a QA loop")
 	}
 	l.loopSteps()
 	l.loopState()
@@ -66,7 +66,7 @@ func (l *loader) loopState() {
 	case "idle":
 		run.State, run.Reason = reprise.NotStarted, "the loop is idle"
 	case "pending":
-		run.State, run.Reason = reprise.NotStarted, "the loop was set up and not begun"
+		run.State, run.Reason = reprise.NotStarted, "the loop was set up but not begun"
 	case "completed", "complete", "done":
 		if last == reprise.Done || last == reprise.Pending {
 			run.State, run.Reason = reprise.Complete, "the loop is completed"
@@ -83,7 +83,7 @@ func (l *loader) loopState() {
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the loop stopped in %s", phase)
 	default:
 		l.wordStatus(run.ID, lp.word, lp.status.Source())
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the loop is %s, which has no meaning here", quote(lp.word))
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the loop is %s, which is unknown here", quote(lp.word))
 	}
 	if run.State == reprise.Interrupted {
 		switch {
@@ -129,7 +129,7 @@ func (lp loop) point() (n int, phase, role string) {
 // escalation on record, where it was escalated.
 func (l *loader) askEscalation(reason string, asked time.Time) {
 	lp := l.loop
-	text := fmt.Sprintf("The QA loop stands at iteration %d of %d with the last verdict %s. How should it continue?", lp.iteration, lp.max, quote(lp.last))
+	text := fmt.Sprintf("The QA loop is at iteration %d of %d with the last verdict %s. How should it continue?", lp.iteration, lp.max, quote(lp.last))
 	if reason != "" {
 		text += " Reason given: " + doc.Clip(reason, 200)
 	}

@@ -184,11 +184,11 @@ func (l *loader) rebuilt(f *doc.File, why string) {
 	run.State, run.Phase = reprise.Waiting, confirmPhase
 	run.Reason = why + "; it was rebuilt from " + source + " and waits for a person to confirm it"
 	run.Next = rebuiltNext(run)
-	severity, hint := reprise.Warning, "compare it with what you know; use it, bring a backup back, or start afresh"
+	severity, hint := reprise.Warning, "compare it with what you know; use it, restore a backup, or start from scratch"
 	if shapeOf(run.Path) == epicShape {
 		// To confirm it is to have it written: nothing is recorded in a file that is
 		// not whole, not even an answer.
-		severity, hint = reprise.Blocking, "`reprise repair` shows it and writes it once you agree; or bring a backup back, or start afresh"
+		severity, hint = reprise.Blocking, "`reprise repair` shows it and writes it once you agree; or restore a backup, or start from scratch"
 	}
 	l.report(severity, reprise.CodeAmbiguous, run.ID, f.At(0),
 		fmt.Sprintf("what is shown of this run is a reconstruction from %s, because its state file is corrupted", source), hint)

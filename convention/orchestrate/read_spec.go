@@ -187,7 +187,7 @@ func (l *loader) specStep(s *spec, i int, undecided bool) {
 				l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: p.artifact, Path: path.Join(l.run.Path, p.artifact+p.ext), Presence: reprise.Missing, MadeBy: p.phase, Source: claim.Source})
 			}
 			l.report(reprise.Warning, reprise.CodeMissingArtifact, p.phase, claim.Source,
-				fmt.Sprintf("the pipeline says %s, but the output of %s is not there: the phase has to run again", quote(claim.Word), p.phase), "")
+				fmt.Sprintf("the pipeline says %s, but the output of %s is missing: the phase must run again", quote(claim.Word), p.phase), "")
 		}
 	}
 	l.run.Steps = append(l.run.Steps, step)
@@ -205,7 +205,7 @@ func afterCritique(word string) (phase, open string) {
 	case reprise.NoRuling:
 		return critique, "its critique gives no verdict"
 	default:
-		return critique, "its critique gives a verdict that has no meaning here: " + quote(word)
+		return critique, "its critique gives a verdict that is unknown here: " + quote(word)
 	}
 }
 

@@ -59,7 +59,7 @@ func (l *loader) structured(name string) (*doc.File, *doc.Node) {
 	}
 	n := parseStructured(f)
 	if n != nil && n.Kind != doc.Map {
-		f.Lost(reprise.CodeUnreadable, n.Line, "holds no map where the state belongs", "look at the file by hand")
+		f.Lost(reprise.CodeUnreadable, n.Line, "has no map where the state belongs", "look at the file by hand")
 		n = nil
 	}
 	return f, n
@@ -223,14 +223,14 @@ func (l *loader) lostStory(hint, id string, at reprise.Source) {
 	if !run.State.Open() || run.State == reprise.NotStarted {
 		return
 	}
-	l.report(reprise.Warning, reprise.CodeMissingArtifact, id, at, fmt.Sprintf("the state speaks of story %s, which has no file here", quote(hint)),
-		"bring the story's file back, or archive this state: without the story it cannot be resumed")
+	l.report(reprise.Warning, reprise.CodeMissingArtifact, id, at, fmt.Sprintf("the state is about story %s, which has no file here", quote(hint)),
+		"restore the story's file, or archive this state: without the story it cannot be resumed")
 	if run.State == reprise.Interrupted {
 		run.Next = nil
-		run.State, run.Reason = reprise.Waiting, "its story "+quote(id)+" has no file: a person has to bring it back or archive the state"
+		run.State, run.Reason = reprise.Waiting, "its story "+quote(id)+" has no file: a person must restore it or archive the state"
 		run.Questions = append(run.Questions, reprise.Question{
 			ID: "lost-story", Subject: id, Source: at, Options: []string{"archive the state", "bring the story back"}, Closed: true,
-			Text: "The story of this workflow is gone. Archive its state, or bring the story back?",
+			Text: "The story of this workflow is gone. Archive its state, or restore the story?",
 		})
 	}
 }

@@ -147,7 +147,7 @@ func (l *loader) ownSays(s *storyDoc) (own int, out []say) {
 
 // vague reports a status that cannot be understood.
 func (l *loader) vague(f field, s *storyDoc, decides bool) {
-	severity, why := reprise.Info, "has no meaning here"
+	severity, why := reprise.Info, "is unknown here"
 	if f.class == doubtful {
 		why = "says done, and more that may limit it"
 	}
@@ -225,7 +225,7 @@ func (l *loader) cycleArtifacts(all []say) {
 const datesKept = 6
 
 // formOnly is why a story has to be created although its file is there.
-const formOnly = "only its form is there: neither acceptance criteria nor tasks"
+const formOnly = "only its template is there: no acceptance criteria and no tasks"
 
 // settle decides the state and what comes next.
 func (l *loader) settle(s *storyDoc, all []say, own, won int) {
@@ -247,14 +247,14 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 	case dropped:
 		run.State, run.Phase, run.Reason = reprise.Stopped, "dropped", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 	case blocked:
-		run.State, run.Phase, run.Reason = reprise.Waiting, "implement", "the story is called blocked: "+short(all[won].word, 60)
+		run.State, run.Phase, run.Reason = reprise.Waiting, "implement", "the story is marked blocked: "+short(all[won].word, 60)
 		l.next("implement", "dev", "once what blocks it is resolved")
 	case inReview:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "qa", "implemented and waiting for its review"
 		l.next("qa", "qa", "the review is the phase that is open")
 		if gatePassed(all) {
 			run.Phase, run.Reason = "close", "reviewed with a passed QA gate, but not closed"
-			l.next("close", "qa", "the gate passed; only the status was not moved")
+			l.next("close", "qa", "the gate passed; only the status was not updated")
 		}
 	case inProgress:
 		l.begun(s, all[won])
@@ -276,7 +276,7 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 		run.Phase = "implement"
 		l.next("implement", "dev", "the status does not say which phase is open; look before you continue")
 	case unknown:
-		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status has no meaning here: "+short(all[won].word, 40)
+		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status is unknown here: "+short(all[won].word, 40)
 		l.next("implement", "dev", "the status does not say which phase is open; look before you continue")
 	default:
 		l.noStatus(s)
@@ -300,7 +300,7 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 // review is missing.
 func (l *loader) begun(s *storyDoc, won say) {
 	run := l.run
-	run.State, run.Phase, run.Reason = reprise.Interrupted, "implement", "implementation was begun and not handed over for review"
+	run.State, run.Phase, run.Reason = reprise.Interrupted, "implement", "implementation was begun but not handed over for review"
 	switch {
 	case s.boxes == 0:
 		l.next("implement", "dev", "the implementation is the phase that is open")
@@ -310,7 +310,7 @@ func (l *loader) begun(s *storyDoc, won say) {
 		return
 	}
 	run.Reason = fmt.Sprintf("in progress, but all %d boxes are ticked: the hand-over for review is missing", s.boxes)
-	l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
+	l.next("qa", "qa", "nothing is left to tick; only the status was not updated")
 	l.report(reprise.Warning, reprise.CodeStatusDrift, run.ID, won.at, fmt.Sprintf("the status is %s while all %d boxes are ticked", short(won.word, 40), s.boxes),
 		"review it, or mark it Done if that has happened")
 	l.overtaken(s)
@@ -325,7 +325,7 @@ func (l *loader) begunInSilence(s *storyDoc, won say) {
 	l.next("implement", "dev", fmt.Sprintf("%d of %d tasks and criteria are ticked", s.worked, s.work))
 	l.report(reprise.Warning, reprise.CodeStatusDrift, run.ID, won.at, run.Reason, "look at what is done before you continue")
 	if s.allWorked() {
-		l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
+		l.next("qa", "qa", "nothing is left to tick; only the status was not updated")
 	}
 }
 
@@ -359,7 +359,7 @@ func (l *loader) overtaken(s *storyDoc) {
 		}
 		closed, _ := after.claim()
 		l.run.State = reprise.Waiting
-		l.run.Reason = fmt.Sprintf("in progress with all %d boxes ticked, and its successor %s is done: a person has to say whether it is too", s.boxes, f.key.id)
+		l.run.Reason = fmt.Sprintf("in progress with all %d boxes ticked, and its successor %s is done: a person must say whether it is done too", s.boxes, f.key.id)
 		l.run.Questions = append(l.run.Questions, reprise.Question{
 			ID: closeStory + l.run.ID, Subject: l.run.ID, Source: closed.Source, Options: []string{markDone, reviewIt}, Closed: true,
 			Text: fmt.Sprintf("Is story %s done? All its boxes are ticked, and story %s after it is done.", l.run.ID, f.key.id),
@@ -436,7 +436,7 @@ const closeStory, markDone, reviewIt, notDoneYet = "close-", "mark Done", "revie
 // askWhetherDone asks a person about a story of which its ledgers leave that open.
 func (l *loader) askWhetherDone(at reprise.Source, said string) {
 	run := l.run
-	run.State, run.Phase, run.Reason = reprise.Waiting, "close", said+": a person has to say whether it is done"
+	run.State, run.Phase, run.Reason = reprise.Waiting, "close", said+": a person must say whether it is done"
 	run.Questions = append(run.Questions, reprise.Question{
 		ID: closeStory + run.ID, Subject: run.ID, Options: []string{markDone, notDoneYet}, Closed: true, Source: at,
 		Text: fmt.Sprintf("Is story %s done? %s.", run.ID, said),
@@ -469,7 +469,7 @@ func (l *loader) drift(all []say, won int) {
 		if s.ledger == gateLedger {
 			hint = "the gate passed: close the story"
 		}
-		l.report(severity, reprise.CodeStatusDrift, l.run.ID, s.at, fmt.Sprintf("%s says %s (%s), %s at %s says %s (%s), which is taken",
+		l.report(severity, reprise.CodeStatusDrift, l.run.ID, s.at, fmt.Sprintf("%s says %s (%s), %s at %s says %s (%s), which counts",
 			s.ledger, short(s.word, 40), s.class, w.ledger, w.at, short(w.word, 40), w.class), hint)
 	}
 }

@@ -214,7 +214,7 @@ func (c *recorder) sessionPhase(root ledger.Value, action string) {
 	case i < 0 || i+1 == len(sessionPhases) || c.rejected():
 		c.noPlace()
 	case sessionPhase(at.Plain()) <= i:
-		c.because(root, "phase %s of the session is behind it", c.ev.Phase)
+		c.because(root, "phase %s of the session is done", c.ev.Phase)
 		c.Set(at, sessionPhases[i+1].name)
 		c.lastAction(root, action, "", sessionPhases[i+1].name)
 	}
@@ -269,7 +269,7 @@ func (c *recorder) recordSpec() {
 		return
 	case step == nil || !step.Status.Closed() && !made(c.run, phase):
 		// A critique may have been accepted by more than its own file says.
-		c.cannot("the output of %s is not there", phase)
+		c.cannot("the output of %s is missing", phase)
 		return
 	}
 	name := specState(c.run.Path)
@@ -281,7 +281,7 @@ func (c *recorder) recordSpec() {
 	if pipelineState(at.Plain()) > i {
 		return
 	}
-	c.because(at, "%s is behind the specification", phase)
+	c.because(at, "%s of the specification is done", phase)
 	c.Set(at, pipelinePhases[i].behind)
 	c.setTime(root.In("updatedAt", "updated_at", "lastUpdated"))
 }

@@ -110,7 +110,7 @@ func (c *recorder) beginReview(lp loop, n int) ledger.Value {
 		return e.at
 	}
 	if !lp.history.IsNull() && !lp.history.Is(doc.List) {
-		c.cannot("the history of %s is no list", lp.File)
+		c.cannot("the history of %s is not a list", lp.File)
 		return ledger.Value{}
 	}
 	entry := splice.Object{{Key: "iteration", Value: n}, {Key: lp.reviewed, Value: c.stamp(lp.lastTime(lp.reviewed))}, {Key: "verdict", Value: nil}}

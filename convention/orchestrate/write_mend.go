@@ -308,6 +308,6 @@ func (d *mender) quoted() []reprise.Mend {
 			return a.ID == b.ID && a.Status == b.Status && a.Title == b.Title
 		})
 	}
-	return d.propose(fmt.Sprintf("%s is no valid YAML: values with a colon stand without quotes", d.file.Path),
+	return d.propose(fmt.Sprintf("%s is not valid YAML: values with a colon are not quoted", d.file.Path),
 		d.file.Path+", line "+strings.Join(names, ", "), strings.Join(lines, ""), same)
 }

@@ -34,7 +34,7 @@ func (c *recorder) there() bool {
 func (c *recorder) begin() {
 	r := c.run
 	if !isName(r.ID) && r.Path == "" {
-		c.cannot("%q is no name for a file", ledger.Line(r.ID, 60))
+		c.cannot("%q is not a valid file name", ledger.Line(r.ID, 60))
 		return
 	}
 	switch r.Kind {
@@ -74,7 +74,7 @@ func (c *recorder) given() []reprise.Step {
 func (c *recorder) make(name, text, why string) {
 	switch {
 	case !fsPath(name) || path.Clean(name) != name:
-		c.cannot("%q is no path inside the project", ledger.Line(name, 100))
+		c.cannot("%q is not a path inside the project", ledger.Line(name, 100))
 	case c.r.Exists(name):
 		c.Fail(fmt.Errorf("%s is there already", name))
 	default:
@@ -95,7 +95,7 @@ func (c *recorder) beginStory() {
 		name = storyPath(c.run.ID)
 	}
 	if _, ok := storyName(name); !ok {
-		c.cannot("%q is no name of a story", ledger.Line(name, 100))
+		c.cannot("%q is not the name of a story", ledger.Line(name, 100))
 		return
 	}
 	id := storyKey(name).id
@@ -131,7 +131,7 @@ func (c *recorder) beginSpec() {
 	case c.ev.Text == "" || c.run.Path == "":
 		c.cannot("a specification without a word about it is begun by its first output")
 	case !isSpecArtifact(name):
-		c.cannot("%q is no place for a specification", ledger.Line(c.run.Path, 100))
+		c.cannot("%q is not a place for a specification", ledger.Line(c.run.Path, 100))
 	default:
 		c.makeJSON(name, splice.Object{
 			{Key: "storyId", Value: c.run.ID}, {Key: "goal", Value: c.ev.Text}, {Key: "startedAt", Value: at}, {Key: "updatedAt", Value: at},
@@ -155,7 +155,7 @@ func (c *recorder) beginLoop() {
 		c.cannot("%q is no story", ledger.Line(id, 60))
 		return
 	case shapeOf(name) != loopShape || !strings.HasSuffix(name, ".json"):
-		c.cannot("%q is no place for a loop", ledger.Line(name, 100))
+		c.cannot("%q is not a place for a loop", ledger.Line(name, 100))
 		return
 	}
 	most := defaultIterations
@@ -246,7 +246,7 @@ func (c *recorder) beginEpic() {
 		name = home(c.r.FS()) + "/epic-" + c.run.ID + "-state.yaml"
 	}
 	if shapeOf(name) != epicShape {
-		c.cannot("%q is no place for an epic", ledger.Line(name, 100))
+		c.cannot("%q is not a place for an epic", ledger.Line(name, 100))
 		return
 	}
 	e, given, at := newEpic{id: c.run.ID}, c.ev.Given, strconv.Quote(c.ev.At.UTC().Format(time.RFC3339))
@@ -337,7 +337,7 @@ func (c *recorder) beginWorkflow() {
 	steps := c.given()
 	switch {
 	case shapeOf(name) != workflowShape:
-		c.cannot("%q is no place for a workflow", ledger.Line(name, 100))
+		c.cannot("%q is not a place for a workflow", ledger.Line(name, 100))
 		return
 	case len(steps) == 0:
 		c.cannot("workflow %s has no steps", ledger.Line(c.run.ID, 40))

@@ -36,11 +36,11 @@ func (c *recorder) recordStory() {
 			break
 		}
 		if classify(strings.TrimPrefix(ev.Text, "mark ")) == done {
-			c.moveStory(p, done, "closed on a person's word")
+			c.moveStory(p, done, "closed because a person said so")
 			return
 		}
 		if now := readStory(c.r, p).class(); ev.Text == notDoneYet && (now == done || now == doubtful) {
-			c.moveStory(p, inProgress, "not done, on a person's word")
+			c.moveStory(p, inProgress, "not done, because a person said so")
 			return
 		}
 	case reprise.RunStopped, reprise.QuestionAsked, reprise.QuestionAnswered:
@@ -166,7 +166,7 @@ func (c *recorder) storyFollows(p string, status reprise.Status) {
 	switch {
 	case ended:
 		if status != reprise.Done && status != reprise.Skipped {
-			c.cannot("story %s lies in a folder for finished work", p)
+			c.cannot("story %s is in a folder for finished work", p)
 		}
 	case closed && (status == reprise.InProgress || status == reprise.Pending):
 		c.cannot("story %s is closed", p)
@@ -204,7 +204,7 @@ func (c *recorder) moveStory(p string, want class, note string) {
 		return
 	}
 	if say, ended := folderSays(p); ended && say.class != want {
-		c.cannot("story %s lies in a folder for finished work", p)
+		c.cannot("story %s is in a folder for finished work", p)
 		return
 	}
 	fields := s.statusFields()

@@ -42,17 +42,17 @@ func (l *loader) terminated(ix *index) point {
 	at.state = reprise.Stopped
 	switch {
 	case !ix.reason.given():
-		ix.file.Report(reprise.Info, reprise.CodeAmbiguous, ix.status.line, "terminated without a reason; it is taken for an abort, and its state is kept", "add the row Termination Reason")
+		ix.file.Report(reprise.Info, reprise.CodeAmbiguous, ix.status.line, "terminated without a reason; it counts as aborted, and its state is kept", "add the row Termination Reason")
 		at.reason = "terminated without a recorded reason; its state is kept (" + ix.gapText() + ")"
 	case !known:
 		ix.file.Report(reprise.Warning, reprise.CodeUnknownStatus, ix.reason.line,
-			fmt.Sprintf("termination reason %q has no meaning in this format; it is not taken for success", doc.Clip(ix.reason.text, 60)), "")
+			fmt.Sprintf("termination reason %q is unknown in this format; it is not taken for success", doc.Clip(ix.reason.text, 60)), "")
 		at.reason = fmt.Sprintf("terminated for the unknown reason %q; its state is kept (%s)", doc.Clip(ix.reason.text, 40), ix.gapText())
 	default:
 		at.reason = fmt.Sprintf("terminated for the reason %q; its state is kept for a later resume (%s)", ix.reason.text, ix.gapText())
 	}
 	if n := ix.countGaps(gap.open); n > 0 {
-		ix.file.Report(reprise.Info, reprise.CodeClosedOpen, ix.status.line, fmt.Sprintf("ended with %s open", plural(n, "gap")), "resume it, or start fresh")
+		ix.file.Report(reprise.Info, reprise.CodeClosedOpen, ix.status.line, fmt.Sprintf("ended with %s open", plural(n, "gap")), "resume it, or start from scratch")
 	}
 	return at
 }
@@ -64,11 +64,11 @@ func (l *loader) completed(ix *index) point {
 		ix.file.Report(reprise.Warning, reprise.CodeStatusDrift, ix.reason.line,
 			fmt.Sprintf("loop status completed, but the termination reason is %q, which leaves the work open", ix.reason.text), "correct the one or the other")
 		at := l.byEvidence(ix).decidedBy(theRecord, reprise.Done)
-		at.state, at.reason = reprise.Stopped, fmt.Sprintf("called completed and ended for the reason %q: it was not finished", ix.reason.text)
+		at.state, at.reason = reprise.Stopped, fmt.Sprintf("marked completed but ended for the reason %q: it was not finished", ix.reason.text)
 		return at
 	}
 	if ix.reason.given() && !known {
-		ix.file.Report(reprise.Info, reprise.CodeUnknownStatus, ix.reason.line, fmt.Sprintf("termination reason %q has no meaning in this format", doc.Clip(ix.reason.text, 60)), "")
+		ix.file.Report(reprise.Info, reprise.CodeUnknownStatus, ix.reason.line, fmt.Sprintf("termination reason %q is unknown in this format", doc.Clip(ix.reason.text, 60)), "")
 	}
 	if at, back := l.withoutSpec(ix, "completed"); back && l.spec.exists {
 		return at // a template is no specification, whoever called it completed

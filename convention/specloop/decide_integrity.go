@@ -21,16 +21,16 @@ const (
 // several gaps.
 func (l *loader) integrity(ix *index) {
 	broken := func(line int, format string, args ...any) {
-		ix.file.Report(reprise.Warning, reprise.CodeIntegrity, line, fmt.Sprintf(format, args...), "repair the row, start fresh, or resume and keep an eye on it")
+		ix.file.Report(reprise.Warning, reprise.CodeIntegrity, line, fmt.Sprintf(format, args...), "repair the row, start from scratch, or resume and keep an eye on it")
 	}
 	if ix.status.given() && loopWord(ix.status.text) == "" {
-		broken(ix.status.line, "loop status %q is none of the seven the format knows; the phase was taken from gaps, questions and files", doc.Clip(ix.status.text, 40))
+		broken(ix.status.line, "loop status %q is not one of the seven that the format knows; the phase was taken from gaps, questions and files", doc.Clip(ix.status.text, 40))
 	}
 	inRange := func(what string, c counter, limit int) {
 		switch {
 		case c.blank():
 		case !c.ok:
-			broken(c.line, "%s %q is no number from 0 to %d", what, doc.Clip(c.text, 40), limit)
+			broken(c.line, "%s %q is not a number from 0 to %d", what, doc.Clip(c.text, 40), limit)
 		case c.n > limit:
 			broken(c.line, "%s %d is above the limit of %d", what, c.n, limit)
 		}
@@ -89,7 +89,7 @@ func (l *loader) drift(ix *index, p *part) {
 		last.Claims = append(last.Claims, reprise.Claim{Ledger: "workflow table", Status: st, Word: row.text, Source: ix.file.At(row.line)})
 		if (st == reprise.Done) != (p.state == reprise.Complete) && ix.status.given() {
 			l.report(reprise.Warning, reprise.CodeStatusDrift, "specify", ix.file.At(row.line),
-				fmt.Sprintf("the workflow table calls specify %q, the loop status is %q; the loop counts", doc.Clip(row.text, 40), doc.Clip(ix.status.text, 40)), "bring the table and the loop to the same state")
+				fmt.Sprintf("the workflow table calls specify %q, the loop status is %q; the loop counts", doc.Clip(row.text, 40), doc.Clip(ix.status.text, 40)), "make the table and the loop agree")
 		}
 	}
 	if cur := ix.currentPhase; cur.given() && cur.line != ix.status.line {
@@ -186,7 +186,7 @@ func (l *loader) indexArtifacts(ix *index) {
 		}
 		name := strings.TrimSuffix(strings.TrimSuffix(d.name, ".md"), "/")
 		if l.artifact(name, ref, needed, isSpec, ix.file.At(d.line)) == reprise.Missing && d.status == "present" && !isSpec {
-			ix.file.Report(reprise.Warning, reprise.CodeMissingArtifact, d.line, fmt.Sprintf("%q is recorded as present and is not there", doc.Clip(d.name, 60)), "restore it from version control, or run its phase again")
+			ix.file.Report(reprise.Warning, reprise.CodeMissingArtifact, d.line, fmt.Sprintf("%q is recorded as present but is missing", doc.Clip(d.name, 60)), "restore it from version control, or run its phase again")
 		}
 	}
 	if !specListed {

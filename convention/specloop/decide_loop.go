@@ -127,7 +127,7 @@ func (l *loader) decideLoop(ix *index, p *part) {
 	if !ix.file.OK() || !ix.tellsStanding() {
 		p.state, p.reason = reprise.Unreadable, "index.md does not say where the loop stands"
 		if ix.file.OK() {
-			ix.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds no loop state, no gaps and no questions", "restore the file from version control, or start fresh")
+			ix.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "contains no loop state, no gaps and no questions", "restore the file from version control, or start from scratch")
 		}
 		p.phase.At = "unknown"
 		return
@@ -215,7 +215,7 @@ func (l *loader) standing(ix *index) point {
 	}
 	if word == "" {
 		ix.file.Report(reprise.Warning, reprise.CodeUnknownStatus, ix.status.line,
-			fmt.Sprintf("loop status %q has no meaning in this format", doc.Clip(ix.status.text, 60)),
+			fmt.Sprintf("loop status %q is unknown in this format", doc.Clip(ix.status.text, 60)),
 			"use not_started, scaffolding, spec_writing, validating, clarifying, completed or terminated")
 		at := l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 		if at.state == reprise.Interrupted && !ix.anyOpen() {
@@ -235,12 +235,12 @@ func (l *loader) standing(ix *index) point {
 		return l.notStarted(ix)
 	case "scaffolding":
 		if l.spec.exists {
-			return newPoint("A2", reprise.Interrupted, "scaffolding was not closed, but its spec.md is there: the specification comes next")
+			return newPoint("A2", reprise.Interrupted, "scaffolding was not closed, but spec.md exists: the specification comes next")
 		}
-		return newPoint("A1", reprise.Interrupted, "scaffolding was interrupted before spec.md was made")
+		return newPoint("A1", reprise.Interrupted, "scaffolding was interrupted before spec.md was created")
 	case "spec_writing":
 		if l.spec.exists && !l.spec.unwritten {
-			return newPoint("A2", reprise.Interrupted, "writing the specification was interrupted; spec.md holds text already, and the writer may run again")
+			return newPoint("A2", reprise.Interrupted, "writing the specification was interrupted; spec.md already has text, and the writer may run again")
 		}
 		return newPoint("A2", reprise.Interrupted, "writing the specification was interrupted; spec.md is not written yet")
 	case "validating":
@@ -268,10 +268,10 @@ func (l *loader) unstated(ix *index) point {
 			if l.spec.exists && !l.spec.unwritten {
 				return l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 			}
-			return newPoint("A1", reprise.Interrupted, "index.md still holds the template's placeholders: the scaffold was interrupted")
+			return newPoint("A1", reprise.Interrupted, "index.md still has the template's placeholders: the scaffold was interrupted")
 		}
 	}
-	ix.file.Report(reprise.Warning, reprise.CodeAmbiguous, ix.status.line, "no loop status is recorded; gaps, questions and files have to tell where the loop stands", "write the status into the row Loop Status")
+	ix.file.Report(reprise.Warning, reprise.CodeAmbiguous, ix.status.line, "no loop status is recorded; gaps, questions and files must show where the loop is", "write the status into the row Loop Status")
 	at := l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 	if at.state == reprise.Interrupted && !ix.anyOpen() {
 		at.state, at.reason = reprise.Unreadable, "no loop status is recorded and neither gaps nor questions settle where it stands"
@@ -308,7 +308,7 @@ func (l *loader) notStarted(ix *index) point {
 		// The scaffold itself writes not_started, so this is where it ends.
 		return newPoint("A2", reprise.NotStarted, "the scaffold is made, the specification was not begun")
 	}
-	return newPoint("A2", reprise.Interrupted, "spec.md holds text although the loop status is not_started: the writer stopped before it recorded its phase")
+	return newPoint("A2", reprise.Interrupted, "spec.md has text although the loop status is not_started: the writer stopped before it recorded its phase")
 }
 
 // validating covers A3 to A5 and B3; the iteration cannot tell, since the first
@@ -328,13 +328,13 @@ func (l *loader) validating(ix *index) point {
 	case pending > 0:
 		return newPoint("B1", reprise.Waiting, fmt.Sprintf("gaps are classified; %s without an answer (%s)", plural(pending, "question"), ix.gapText()))
 	case len(ix.gaps) > 0 && checklist != "":
-		return newPoint("A5", reprise.Interrupted, "gap queue and checklist are there ("+ix.gapText()+"): the gaps have to be made into questions")
+		return newPoint("A5", reprise.Interrupted, "gap queue and checklist exist ("+ix.gapText()+"): the gaps must become questions")
 	case len(ix.gaps) > 0:
-		return newPoint("A4", reprise.Interrupted, "the gap queue is filled ("+ix.gapText()+") and no checklist is there")
+		return newPoint("A4", reprise.Interrupted, "the gap queue is filled ("+ix.gapText()+") and there is no checklist")
 	case checklist == "recorded":
 		return newPoint("A5", reprise.Interrupted, "the checklist is recorded: its gaps have to be classified")
 	case checklist != "":
-		return newPoint("A4", reprise.Interrupted, "a checklist is on disk that index.md does not record: it may be half written")
+		return newPoint("A4", reprise.Interrupted, "there is a checklist that index.md does not record: it may be half written")
 	}
 	return newPoint("A3", reprise.Interrupted, "the first validation was interrupted")
 }
@@ -370,10 +370,10 @@ func (l *loader) clarifying(ix *index) point {
 	case unused > 0:
 		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): there is no need to ask again", plural(unused, "answer"), ix.gapText()))
 	case ix.countGaps(gap.open) > 0:
-		return newPoint("A5", reprise.Interrupted, "no question covers the open gaps ("+ix.gapText()+"): the questions have to be made again")
+		return newPoint("A5", reprise.Interrupted, "no question covers the open gaps ("+ix.gapText()+"): the questions must be asked again")
 	case !ix.anyTrace():
-		ix.file.Report(reprise.Warning, reprise.CodeAmbiguous, ix.status.line, "loop status clarifying, but neither gaps nor questions are recorded", "restore the tables from version control; validating again finds the gaps anew")
-		return newPoint("A3", reprise.Interrupted, "neither gaps nor questions are recorded: validating again finds them anew")
+		ix.file.Report(reprise.Warning, reprise.CodeAmbiguous, ix.status.line, "loop status clarifying, but neither gaps nor questions are recorded", "restore the tables from version control; validating again finds the gaps again")
+		return newPoint("A3", reprise.Interrupted, "neither gaps nor questions are recorded: validating again finds them")
 	}
 	return newPoint("B3", reprise.Interrupted, "all answers are applied ("+ix.gapText()+"): the specification has to be validated again")
 }
@@ -410,5 +410,5 @@ func (l *loader) byEvidence(ix *index) point {
 	case ix.looped() || len(ix.gaps) > 0 || l.checklist(ix) != "":
 		return l.validating(ix)
 	}
-	return newPoint("A2", reprise.Interrupted, "spec.md holds text, and nothing is recorded after it")
+	return newPoint("A2", reprise.Interrupted, "spec.md has text, and nothing is recorded after it")
 }

@@ -46,7 +46,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 		a.Facts["task"] = "Make questions to a person of the open gaps that are critical or important, as few as will do: name the ids of the gaps a question covers as its subject, and offer options where that helps. Change no file."
 		a.gaps(ix)
 	case "B1":
-		return a.local("no gap is open that a person would have to be asked about"), nil
+		return a.local("no open gap needs an answer from a person"), nil
 	case "B2":
 		if len(answers) == 0 {
 			return a.local("no answer waits to be applied"), nil

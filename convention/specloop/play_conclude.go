@@ -89,7 +89,7 @@ func judged(verdict string) (problem string, back bool) {
 	case reprise.NoRuling:
 		return "it gave no verdict", false
 	case reprise.UnclearRuling:
-		return fmt.Sprintf("its verdict %q has no meaning here", doc.Clip(verdict, 40)), false
+		return fmt.Sprintf("its verdict %q is unknown here", doc.Clip(verdict, 40)), false
 	}
 	return "", true
 }

@@ -142,7 +142,7 @@ func (l *loader) leftovers() {
 		for _, end := range []string{".tmp", ".bak", ".swp", ".orig", "~"} {
 			if strings.HasSuffix(name, end) && !e.IsDir() {
 				l.report(reprise.Info, reprise.CodeLeftover, doc.Clip(name, 60), reprise.Source{File: l.in(name)},
-					"a temporary or backup file stands beside the state; it was not read", "compare it with the state file before it is removed")
+					"a temporary or backup file is next to the state; it was not read", "compare it with the state file before you remove it")
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func (l *loader) scaffoldOnly() *part {
 	entries, err := fs.ReadDir(l.r.FS(), l.dir)
 	if err != nil {
 		p.state, p.reason = reprise.Unreadable, "the state folder cannot be listed"
-		l.report(reprise.Blocking, reprise.CodeUnreadable, stateDir, at, "the state folder cannot be listed, so nothing is known of the run", "check the folder's permissions")
+		l.report(reprise.Blocking, reprise.CodeUnreadable, stateDir, at, "the state folder cannot be listed, so nothing is known about the run", "check the folder's permissions")
 		return p
 	}
 	if bare(l.r.FS(), l.dir, entries) && (!l.spec.exists || l.spec.unwritten) {
@@ -167,7 +167,7 @@ func (l *loader) scaffoldOnly() *part {
 		return p
 	}
 	p.state, p.reason = reprise.Unreadable, "work of this feature is on disk, but the state file that says how far it got is gone"
-	l.report(reprise.Blocking, reprise.CodeMissingArtifact, stateDir, at, "no index.md, context.md or graph says where the workflow stands", "restore the state file from version control, or start fresh")
+	l.report(reprise.Blocking, reprise.CodeMissingArtifact, stateDir, at, "no index.md, context.md or graph says where the workflow stands", "restore the state file from version control, or start from scratch")
 	return p
 }
 
@@ -229,7 +229,7 @@ func (l *loader) sideBySide(won, lost *part) {
 	}
 	l.report(sev, reprise.CodeStatusDrift, won.name, lost.source,
 		fmt.Sprintf("%s says %q (%s), %s says %q (%s); %s counts", lost.ledger, doc.Clip(lost.word, 40), lost.state, won.ledger, doc.Clip(won.word, 40), won.state, won.ledger),
-		"bring the two files to the same state")
+		"make the two files agree")
 }
 
 // statusOf gives the status of a whole workflow as one claim.

@@ -211,7 +211,7 @@ func (l *loader) contextState(c *context, p *part) {
 	role, awaiting := strings.CutPrefix(word, "awaiting ")
 	switch {
 	case placeholder(c.word) && (!l.spec.exists || l.spec.unwritten):
-		p.state, p.reason = reprise.Interrupted, p.ledger+" still holds the template's placeholders: the scaffold was interrupted"
+		p.state, p.reason = reprise.Interrupted, p.ledger+" still has the template's placeholders: the scaffold was interrupted"
 		l.turn(c, p, firstRole(c.workflow), p.reason)
 	case !filled(c.word):
 		p.state, p.reason = reprise.Unreadable, p.ledger+" has no status"
@@ -233,7 +233,7 @@ func (l *loader) contextState(c *context, p *part) {
 		p.state, p.reason = reprise.Interrupted, fmt.Sprintf("%s waits for the %s to do its turn", c.workflow, doc.Clip(role, 40))
 		l.turn(c, p, role, p.reason)
 	case word == "in progress":
-		p.state, p.reason = reprise.Interrupted, c.workflow+" was begun and not finished"
+		p.state, p.reason = reprise.Interrupted, c.workflow+" was begun but not finished"
 		l.turn(c, p, firstRole(c.workflow), p.reason)
 	case word == "terminated" || word == "aborted" || word == "halted":
 		p.state, p.reason = reprise.Stopped, fmt.Sprintf("%s was ended as %q; its state is kept", c.workflow, c.word)
@@ -249,7 +249,7 @@ func (l *loader) contextState(c *context, p *part) {
 
 func (l *loader) unknownWord(c *context, p *part) {
 	l.report(reprise.Warning, reprise.CodeUnknownStatus, c.workflow, p.source,
-		fmt.Sprintf("status %q has no meaning in this format", doc.Clip(c.word, 60)), "use awaiting-analyst, awaiting-advocate, awaiting-architect, awaiting-user or completed")
+		fmt.Sprintf("status %q is unknown in this format", doc.Clip(c.word, 60)), "use awaiting-analyst, awaiting-advocate, awaiting-architect, awaiting-user or completed")
 }
 
 // awaitUser is a turn of a person, unless the answers of this round are in the
@@ -328,7 +328,7 @@ func (l *loader) contextSteps(c *context, p *part, role string, here reprise.Sta
 	}
 	if c.workflow != "specify" && c.phase != "" && filled(c.phase) && phases[at].id != c.phase && here != reprise.Done {
 		l.report(reprise.Warning, reprise.CodeUnknownStatus, c.workflow, c.front.Get("phase").Source(),
-			fmt.Sprintf("phase %q has no meaning here while the status is %q; the first phase is taken", doc.Clip(c.phase, 40), doc.Clip(c.word, 40)), "")
+			fmt.Sprintf("phase %q is unknown here while the status is %q; the first phase is taken", doc.Clip(c.phase, 40), doc.Clip(c.word, 40)), "")
 	}
 	for i, ph := range phases {
 		s := reprise.Step{ID: c.workflow + "." + ph.id, Title: ph.title, Role: ph.role, Phase: c.workflow, Source: p.source, Status: here}
@@ -360,6 +360,6 @@ func (l *loader) phaseClaim(c *context, ph phase, s *reprise.Step) {
 	s.Claims = append(s.Claims, reprise.Claim{Ledger: ph.id + "_status", Status: st, Word: n.Str(), Source: n.Source()})
 	if (st == reprise.Done) != (s.Status == reprise.Done) && s.Status != reprise.Unknown {
 		l.report(reprise.Warning, reprise.CodeStatusDrift, s.ID, n.Source(),
-			fmt.Sprintf("%s_status is %q, but status %q and phase %q make it %s; status and phase count", ph.id, doc.Clip(n.Str(), 40), doc.Clip(c.word, 40), doc.Clip(c.phase, 40), s.Status), "bring the front matter's fields to the same state")
+			fmt.Sprintf("%s_status is %q, but status %q and phase %q make it %s; status and phase count", ph.id, doc.Clip(n.Str(), 40), doc.Clip(c.word, 40), doc.Clip(c.phase, 40), s.Status), "make the fields of the front matter agree")
 	}
 }

@@ -116,11 +116,11 @@ func (g *graph) readNodes(l *loader) {
 	for _, n := range g.root.Get("nodes").List() {
 		id := n.Get("id").Str()
 		if id == "" {
-			g.file.Report(reprise.Warning, reprise.CodeDamagedLine, n.Line, "a node without an id is left out", "")
+			g.file.Report(reprise.Warning, reprise.CodeDamagedLine, n.Line, "a node without an id is ignored", "")
 			continue
 		}
 		if _, dup := seen[id]; dup {
-			g.file.Report(reprise.Warning, reprise.CodeDuplicateID, n.Line, fmt.Sprintf("node %q stands twice; the first one counts", doc.Clip(id, 40)), "")
+			g.file.Report(reprise.Warning, reprise.CodeDuplicateID, n.Line, fmt.Sprintf("node %q occurs twice; the first one counts", doc.Clip(id, 40)), "")
 			continue
 		}
 		seen[id] = len(g.nodes)
@@ -140,7 +140,7 @@ func (g *graph) readNodes(l *loader) {
 			src = status.Source()
 		}
 		if nd.step.Status == reprise.Unknown {
-			g.file.Report(reprise.Warning, reprise.CodeUnknownStatus, src.Line, fmt.Sprintf("node %q has the status %q, which has no meaning here", doc.Clip(id, 40), doc.Clip(nd.word, 40)), "")
+			g.file.Report(reprise.Warning, reprise.CodeUnknownStatus, src.Line, fmt.Sprintf("node %q has the status %q, which is unknown here", doc.Clip(id, 40), doc.Clip(nd.word, 40)), "")
 		}
 		nd.step.Claims = []reprise.Claim{{Ledger: g.name, Status: nd.step.Status, Word: nd.word, Source: src, Won: true}}
 		for _, h := range n.Get("history").List() {
@@ -168,7 +168,7 @@ func (g *graph) readEdges(seen map[string]int) {
 		i, ok := seen[to]
 		if _, known := seen[from]; !ok || !known {
 			g.file.Report(reprise.Warning, reprise.CodeUnknownDependency, e.Line,
-				fmt.Sprintf("an edge joins %q and %q, of which one is no node", doc.Clip(from, 40), doc.Clip(to, 40)), "")
+				fmt.Sprintf("an edge joins %q and %q, and one of them is not a node", doc.Clip(from, 40), doc.Clip(to, 40)), "")
 			continue
 		}
 		if from != to && !slices.Contains(g.nodes[i].step.Needs, from) {
@@ -207,7 +207,7 @@ func (l *loader) graphPart(g *graph) *part {
 	p := &part{name: g.workflow, ledger: g.name, word: g.word, source: g.file.At(0)}
 	if g.root == nil {
 		p.state, p.reason, p.phase = reprise.Unreadable, g.name+" cannot be read", reprise.Loop{At: g.workflow}
-		g.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds no graph that can be read, so nothing is known of "+g.workflow, "restore the file from version control")
+		g.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "contains no readable graph, so nothing is known about "+g.workflow, "restore the file from version control")
 		return p
 	}
 	for _, key := range []string{"status", "outcome"} {
@@ -256,7 +256,7 @@ func (l *loader) graphState(g *graph, p *part) {
 		p.state, p.reason = reprise.Waiting, fmt.Sprintf("pass %d was halted: a person has to decide how to continue", g.pass)
 		p.next = []reprise.Unit{g.nextPass(p.reason)}
 	case word != "" && word != "in progress" && filled(g.word):
-		l.report(reprise.Warning, reprise.CodeUnknownStatus, g.name, p.source, fmt.Sprintf("status %q of the graph has no meaning here; its nodes decide", doc.Clip(g.word, 40)), "")
+		l.report(reprise.Warning, reprise.CodeUnknownStatus, g.name, p.source, fmt.Sprintf("status %q of the graph is unknown here; its nodes decide", doc.Clip(g.word, 40)), "")
 		l.openGraph(g, p)
 	default:
 		l.openGraph(g, p)
@@ -324,8 +324,8 @@ func (l *loader) openGraph(g *graph, p *part) {
 	}
 	switch {
 	case len(g.nodes) == 0 && g.root.Get("nodes").IsNull() && g.word == "":
-		p.state, p.reason = reprise.Unreadable, g.name+" holds neither a status nor nodes"
-		g.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds neither a status nor nodes", "restore the file from version control")
+		p.state, p.reason = reprise.Unreadable, g.name+" has neither a status nor nodes"
+		g.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "has neither a status nor nodes", "restore the file from version control")
 	case user > 0 && user == len(p.next):
 		p.state, p.reason = reprise.Waiting, fmt.Sprintf("pass %d waits for a decision of a person", max(g.pass, 1))
 	case len(p.next) > 0:

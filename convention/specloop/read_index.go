@@ -171,7 +171,7 @@ func (ix *index) readLoop(md *doc.Markdown) {
 	s := loops[len(loops)-1]
 	if len(loops) > 1 {
 		ix.file.Report(reprise.Warning, reprise.CodeDuplicateKey, s.Line,
-			fmt.Sprintf("the section %q stands %d times; the last one counts", titleLoop, len(loops)), "keep the section that is current")
+			fmt.Sprintf("the section %q occurs %d times; the last one counts", titleLoop, len(loops)), "keep the section that is current")
 	}
 	ix.status = field(s, "Loop Status")
 	ix.reason = field(s, "Termination Reason")
@@ -235,12 +235,12 @@ func (ix *index) readGaps(md *doc.Markdown) {
 		default:
 			g.status = gapUnknown
 			ix.file.Report(reprise.Warning, reprise.CodeUnknownStatus, g.line,
-				fmt.Sprintf("gap %q has the status %q, which has no meaning here; it counts as open", doc.Clip(g.id, 40), doc.Clip(g.word, 40)),
+				fmt.Sprintf("gap %q has the status %q, which is unknown here; it counts as open", doc.Clip(g.id, 40), doc.Clip(g.word, 40)),
 				"use pending, clarifying, resolved, deferred or known_gap")
 		}
 		if seen[doc.Fold(g.id)] {
 			ix.file.Report(reprise.Warning, reprise.CodeDuplicateID, g.line,
-				fmt.Sprintf("gap %q stands twice in the queue; both rows count", doc.Clip(g.id, 40)), "keep one row for each gap")
+				fmt.Sprintf("gap %q occurs twice in the queue; both rows count", doc.Clip(g.id, 40)), "keep one row for each gap")
 		}
 		seen[doc.Fold(g.id)] = true
 		ix.gaps = append(ix.gaps, g)
@@ -282,7 +282,7 @@ func (ix *index) questionStatus(q *question) questionStatus {
 	case "", "awaiting answer", "pending", "open", "asked", "awaiting":
 	default:
 		ix.file.Report(reprise.Warning, reprise.CodeUnknownStatus, q.line,
-			fmt.Sprintf("question %q has the status %q, which has no meaning here; it counts as not answered", doc.Clip(q.id, 40), doc.Clip(q.word, 40)),
+			fmt.Sprintf("question %q has the status %q, which is unknown here; it counts as not answered", doc.Clip(q.id, 40), doc.Clip(q.word, 40)),
 			"use awaiting_answer, pending, answered or deferred")
 	}
 	// An answer that is written down was given, even if the status was not

@@ -104,7 +104,7 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 		}
 		if (other.Status == reprise.Done) != (c.Status == reprise.Done) || (other.Status == reprise.Pending) != (c.Status == reprise.Pending) {
 			l.report(sev, reprise.CodeStatusDrift, name, other.Source,
-				fmt.Sprintf("%s calls %s %q, %s calls it %q; the %s counts", other.Ledger, name, doc.Clip(other.Word, 40), c.Ledger, doc.Clip(c.Word, 40), c.Ledger), "bring the ledgers to the same state")
+				fmt.Sprintf("%s calls %s %q, %s calls it %q; the %s counts", other.Ledger, name, doc.Clip(other.Word, 40), c.Ledger, doc.Clip(c.Word, 40), c.Ledger), "make the ledgers agree")
 		}
 	}
 	l.laterState(ix, p, c, state)
@@ -159,12 +159,12 @@ func (l *loader) laterState(ix *index, p *part, c reprise.Claim, state phaseStat
 		return
 	case c.Status == reprise.Unknown:
 		l.report(reprise.Warning, reprise.CodeUnknownStatus, p.name, c.Source,
-			fmt.Sprintf("%s has the status %q, which has no meaning here; it counts as open", p.name, doc.Clip(c.Word, 40)), "use not_started, in_progress, blocked or completed")
+			fmt.Sprintf("%s has the status %q, which is unknown here; it counts as open", p.name, doc.Clip(c.Word, 40)), "use not_started, in_progress, blocked or completed")
 		p.state, p.reason = reprise.Interrupted, fmt.Sprintf("%s has the unknown status %q", p.name, doc.Clip(c.Word, 40))
 	case c.Status == reprise.Blocked:
 		p.state, p.reason = reprise.Waiting, p.name+" is blocked"
 	default:
-		p.state, p.reason = reprise.Interrupted, p.name+" was begun and not finished"
+		p.state, p.reason = reprise.Interrupted, p.name+" was begun but not finished"
 	}
 	if pending > 0 {
 		p.state, p.reason = reprise.Waiting, fmt.Sprintf("%s: %s without an answer", p.name, plural(pending, "question"))

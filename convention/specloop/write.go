@@ -71,7 +71,7 @@ func (rec *recorder) take() (confirm func(after *reprise.Run)) {
 		rec.whole()
 		return rec.confirmWhole
 	default:
-		rec.cannot("an event of this kind is not known here")
+		rec.cannot("an event of this kind is unknown here")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func formOf(s *reprise.Step) form {
 func (rec *recorder) step(id string) {
 	s := rec.run.Step(id)
 	if s == nil {
-		rec.cannot("%q is no step of this run", doc.Clip(id, 60))
+		rec.cannot("%q is not a step of this run", doc.Clip(id, 60))
 		return
 	}
 	switch formOf(s) {
@@ -221,7 +221,7 @@ func (rec *recorder) phaseEnded() {
 	}
 	switch {
 	case last == nil:
-		rec.cannot("%q is no phase of this run", doc.Clip(rec.ev.Phase, 60))
+		rec.cannot("%q is not a phase of this run", doc.Clip(rec.ev.Phase, 60))
 	case open:
 		rec.ev.Kind = reprise.RunEnded
 		rec.wholeWorkflow(last)

@@ -244,7 +244,7 @@ func (rec *recorder) answerContext(q *reprise.Question) {
 		rec.cannot("the turn of the writer tells that it was applied")
 		return
 	case !filled(text):
-		rec.cannot("an empty answer cannot be told from none")
+		rec.cannot("an empty answer looks like none")
 		return
 	}
 	t := rec.context(q.Source.File)

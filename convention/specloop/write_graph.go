@@ -153,7 +153,7 @@ func (rec *recorder) decide(q *reprise.Question) {
 // closed with it, as the format has it. The context beside it follows.
 func (rec *recorder) wholeGraph(s *reprise.Step) {
 	if rec.ev.Kind == reprise.RunResumed {
-		rec.cannot("a pass that was closed is not opened again; the next one is begun")
+		rec.cannot("a closed pass is not reopened; the next one is begun")
 		return
 	}
 	g := rec.graph(s.Source.File)

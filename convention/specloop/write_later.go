@@ -92,7 +92,7 @@ func (rec *recorder) setLater(workflow, row string, at int) {
 		placed = s.setPhaseState(sec, workflow, word, at) || placed
 	}
 	if !placed && (at > 0 && word != "completed" || !s.ix.rowWord(workflow).given()) {
-		rec.cannot("nothing in %s tells in which phase %s stands", s.ix.file.Path, workflow)
+		rec.cannot("nothing in %s says which phase %s is in", s.ix.file.Path, workflow)
 	}
 	s.f.Because("%s %s", workflow, word)
 }

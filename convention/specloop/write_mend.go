@@ -52,7 +52,7 @@ func (f fix) on(ix *index) func(fs.FS) ([]reprise.Edit, error) {
 	return func(fsys fs.FS) ([]reprise.Edit, error) {
 		rec := &recorder{changes: ledger.NewChanges(fsys)}
 		if file := rec.changes.Markdown(ix.file.Path); file != nil {
-			file.Because("set right what breaks the rules of the format")
+			file.Because("correct what breaks the rules of the format")
 			f.make(&indexEdit{rec: rec, ix: ix, f: file})
 		}
 		return rec.changes.Edits()
@@ -80,10 +80,10 @@ func (l *loader) fixes(ix *index) []fix {
 		out = append(out, f)
 	}
 	if n, from, ok := ix.rightIteration(); ok {
-		out = append(out, fixCount(fmt.Sprintf("iteration %q is no number from 0 to %d", doc.Clip(ix.iteration.text, 40), maxIteration), from, ix.iteration, n, "Final Iteration", "Current Iteration", "Iteration"))
+		out = append(out, fixCount(fmt.Sprintf("iteration %q is not a number from 0 to %d", doc.Clip(ix.iteration.text, 40), maxIteration), from, ix.iteration, n, "Final Iteration", "Current Iteration", "Iteration"))
 	}
 	if n, ok := inLimits(ix.stale, maxStale); ok {
-		out = append(out, fixCount(fmt.Sprintf("stale count %q is no number from 0 to %d", doc.Clip(ix.stale.text, 40), maxStale), "the limits of the format", ix.stale, n, "Stale Count"))
+		out = append(out, fixCount(fmt.Sprintf("stale count %q is not a number from 0 to %d", doc.Clip(ix.stale.text, 40), maxStale), "the limits of the format", ix.stale, n, "Stale Count"))
 	}
 	return append(out, ix.fixGaps()...)
 }
@@ -96,7 +96,7 @@ func (l *loader) fixStatus(ix *index) (fix, bool) {
 	}
 	word := statusWord(l.byEvidence(ix).phase)
 	return fix{
-		what: fmt.Sprintf("loop status %q is none of the seven the format knows", doc.Clip(ix.status.text, 40)), from: theRecord, still: true,
+		what: fmt.Sprintf("loop status %q is not one of the seven that the format knows", doc.Clip(ix.status.text, 40)), from: theRecord, still: true,
 		make: func(s *indexEdit) { s.set(s.loop(), word, "Loop Status") },
 	}, true
 }

@@ -127,7 +127,7 @@ func answerObject(name string, data []byte) (map[string]string, error) {
 			return nil, fmt.Errorf("%q is answered twice", f.Name)
 		}
 		if f.Value.Kind != doc.String {
-			return nil, fmt.Errorf("the answer to %q is no text; put it in quotation marks", f.Name)
+			return nil, fmt.Errorf("the answer to %q is not text; put it in quotation marks", f.Name)
 		}
 		answers[f.Name] = f.Value.Text
 	}

@@ -61,7 +61,7 @@ func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, b
 	p.verdictAgain(j)
 	options := j.d.Options(j.run)
 	if len(options) == 0 {
-		p.say("It cannot be continued from here; `" + s.command("check", j.name) + "` tells why.")
+		p.say("It cannot be resumed as it is; `" + s.command("check", j.name) + "` says why.")
 		s.came(j.d.Outcome())
 		return choice, false, nil
 	}

@@ -109,9 +109,9 @@ func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
 	}
 	switch {
 	case stayed != nil:
-		return fail(exitBlocked, "", "some hooks stay:\n%w", errors.Join(stayed...))
+		return fail(exitBlocked, "", "some hooks could not be removed:\n%w", errors.Join(stayed...))
 	case len(a.setup.Files) == 0:
-		a.telling().say("No hooks of ours are installed.")
+		a.telling().say("No reprise hooks are installed.")
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (a *app) changeHooksAt(tool hook.Tool, place hook.Place, flags hookFlags, c
 	if place.Shared {
 		program = "reprise"
 		if _, err := exec.LookPath(program); err != nil {
-			notes = append(notes, place.Path+" is for everybody who has the project, so it calls reprise by its name, which is not in your PATH.")
+			notes = append(notes, place.Path+" is shared by everyone who has the project, so it calls reprise by name, and reprise is not in your PATH.")
 		}
 	}
 	var before, after []byte

@@ -80,7 +80,7 @@ func (a *app) initProject(ctx context.Context, flags upkeepFlags) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return misuse("%s is no folder", flags.dir)
+		return misuse("%s is not a folder", flags.dir)
 	}
 	if err := a.isPerson(flags); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 	p := a.telling()
 	if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		a.did(report.SetupFile{Path: name, Outcome: "kept"})
-		p.say(settings.FileName + " is there already and stays as it is.")
+		p.say(settings.FileName + " exists already and stays as it is.")
 		return err
 	}
 	for line := range strings.Lines(string(text)) {
@@ -122,7 +122,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 	}
 	err = durable.Rewrite(name, 0o644, func(old []byte) ([]byte, error) {
 		if old != nil {
-			return nil, errors.New("it has been made meanwhile")
+			return nil, errors.New("it was created meanwhile")
 		}
 		return text, nil
 	})
@@ -136,11 +136,11 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 		err = trust.Trust(name, reprise.HashOf(text), a.now())
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "! %s is written and not trusted: %s\n", settings.FileName, plain(err.Error()))
+		fmt.Fprintf(a.err, "! wrote %s, but it is not trusted: %s\n", settings.FileName, plain(err.Error()))
 		return nil
 	}
 	a.did(report.SetupFile{Path: name, Outcome: "trusted"})
-	p.say("Wrote " + settings.FileName + " and trusted it as it is now.")
+	p.say("Wrote " + settings.FileName + " and trusted it.")
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (a *app) offerHooks(ctx context.Context, flags upkeepFlags, root string, na
 		return nil
 	}
 	if flags.dry || flags.yes || !a.asks() {
-		p.say("So that a new session is told by itself what was interrupted:")
+		p.say("To let each new session know what was interrupted:")
 		for _, tool := range missing {
 			a.setup.Next = append(a.setup.Next, "reprise hook install "+tool.Name)
 			p.line("  reprise hook install %s", tool.Name)

@@ -161,7 +161,7 @@ func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []j
 		}
 	}
 	if len(entries) == 0 {
-		return nil, nil, fail(exitUsage, "there are "+cmp.Or(strings.Join(steps, ", "), "no steps on record"), "nothing is on record of a step called %q", l.step)
+		return nil, nil, fail(exitUsage, "there are "+cmp.Or(strings.Join(steps, ", "), "no steps on record"), "no record of a step called %q", l.step)
 	}
 	if flags.diff {
 		show := func(diff string) string { return hide(strings.ToValidUTF8(diff, "\uFFFD")) }
@@ -204,8 +204,8 @@ func inWords(text string) string {
 // first of them.
 func (p *page) log(name string, doc report.Log) {
 	if len(doc.Entries) == 0 && doc.Damage == "" {
-		p.line("reprise has recorded nothing of %s.", plain(name))
-		p.line("What its own files tell: `reprise check %s`", plain(name))
+		p.line("reprise has no record of %s.", plain(name))
+		p.line("`reprise check %s` shows what its own files say.", plain(name))
 		return
 	}
 	p.line("%s, %s", plain(name), count(len(doc.Entries), "event"))
@@ -221,7 +221,7 @@ func (p *page) log(name string, doc report.Log) {
 		p.entry(e)
 	}
 	if doc.Cost != nil {
-		p.used("", "Used in all: ", &doc.Cost.Total)
+		p.used("", "Used in total: ", &doc.Cost.Total)
 	}
 	if doc.Damage != "" {
 		p.line("✗ %s", fit(plain(doc.Damage), p.columns-2))
@@ -264,7 +264,7 @@ func (p *page) entry(e report.LogEntry) {
 // changes prints what an attempt changed.
 func (p *page) changes(c *report.Changes) {
 	if len(c.Commits)+len(c.Left) == 0 {
-		p.line("      No commit and no file left behind is on record of attempt %d.", c.Attempt)
+		p.line("      No commit or leftover file is on record for attempt %d.", c.Attempt)
 	}
 	for _, commit := range c.Commits {
 		p.line("      commit %s", plain(commit))

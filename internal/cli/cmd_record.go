@@ -76,7 +76,7 @@ func (a *app) record(outcome, what string, evidence []string) error {
 func (a *app) ownAttempt() (ref reprise.Ref, open reprise.Event, err error) {
 	root, token := a.env("REPRISE_PROJECT"), a.env("REPRISE_TOKEN")
 	if root == "" || token == "" {
-		return ref, open, fail(exitBlocked, "leave what you did in the files and the commits of your work", "record: this is no attempt that reprise started")
+		return ref, open, fail(exitBlocked, "your files and commits are record enough", "record: this is not an attempt that reprise started")
 	}
 	store, err := durable.Open(root, durable.Options{})
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) ownAttempt() (ref reprise.Ref, open reprise.Event, err error) {
 			}
 		}
 	}
-	return ref, open, fail(exitBlocked, "stop: someone else may have taken the work over", "record: the attempt that this process belongs to is over")
+	return ref, open, fail(exitBlocked, "stop: another agent may have taken over", "record: the attempt that this process belongs to is over")
 }
 
 // maxEvidence is the largest file that is taken as evidence.

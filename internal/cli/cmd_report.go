@@ -65,7 +65,7 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 		return err
 	}
 	if text == nil {
-		return fail(exitNothing, "`reprise check` tells what its own files say", "nothing that reprise recorded of %s makes a time line", reprise.Names(found.Runs)[run])
+		return fail(exitNothing, "`reprise check` shows what its own files say", "reprise has recorded nothing of %s that a time line could show", reprise.Names(found.Runs)[run])
 	}
 	if flags.file == "" {
 		_, err := a.out.Write(text)
@@ -82,7 +82,7 @@ func (a *app) writeReport(file string, text []byte) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Dir(at)); err != nil {
-		return fail(exitUsage, "make the folder first, or name another file", "write %s: %w", file, err)
+		return fail(exitUsage, "create the folder first, or name another file", "write %s: %w", file, err)
 	}
 	done := "written"
 	err = durable.Rewrite(at, 0o644, func(old []byte) ([]byte, error) {
@@ -90,7 +90,7 @@ func (a *app) writeReport(file string, text []byte) error {
 			done = "replaced"
 		}
 		if len(old) > 0 && !web.Replaces(text, old) {
-			return nil, fail(exitUsage, "name another file, or remove it first", "it is there, and it is not a report as `reprise report` writes it here, unchanged")
+			return nil, fail(exitUsage, "name another file, or remove it first", "the file exists and is not an unedited report of `reprise report`")
 		}
 		return text, nil
 	})

@@ -74,7 +74,7 @@ func (f *resumeFlags) check() error {
 	way := "--option " + f.option
 	if f.fresh {
 		if f.option != "" && f.option != reprise.OptionFresh {
-			return misuse("--fresh and --option %s cannot both be meant", f.option)
+			return misuse("--fresh and --option %s cannot be used together", f.option)
 		}
 		f.option, way = reprise.OptionFresh, "--fresh"
 	}
@@ -83,9 +83,9 @@ func (f *resumeFlags) check() error {
 	case !known:
 		return misuse("--option is %q; it can be %s", f.option, strings.Join(optionKeys(), ", "))
 	case f.from != "" && !means.Works:
-		return misuse("--from and %s cannot both be meant", way)
+		return misuse("--from and %s cannot be used together", way)
 	case len(f.skip) > 0 && !means.StartsOver && !means.Works:
-		return misuse("--skip and %s cannot both be meant", way)
+		return misuse("--skip and %s cannot be used together", way)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 		if j := latest(list, found); j != nil {
 			s.tellBefore(engine.Progress{
 				Kind: engine.Noticed, At: found.Observed.Now, Run: j.run.ID,
-				Text: fmt.Sprintf("%d runs could be meant; %s was updated last (%s) and is taken", len(list), j.name, p.ago(*j)),
+				Text: fmt.Sprintf("%d runs to choose from; taking %s, updated last (%s)", len(list), j.name, p.ago(*j)),
 			})
 			return j, found, nil
 		}
@@ -156,7 +156,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 	if err != nil || n == 0 {
 		s.came(reprise.OutcomeAsk)
 		if err == nil {
-			p.say("Nothing was resumed. `reprise run --help` tells how something new is started; --fresh starts one of them from scratch.")
+			p.say("Nothing was resumed. `reprise run --help` shows how to start something new; --fresh starts one of these from scratch.")
 		}
 		return nil, nil, err
 	}
@@ -180,7 +180,7 @@ func latest(list []judged, found *project.Judgement) *judged {
 func (s *job) noWork(about []reprise.Finding) report.Summary {
 	reason := "nothing is interrupted here"
 	if s.code == exitUnreadable {
-		reason = "nothing was found, and not everything can be read"
+		reason = "no runs were found, but not everything can be read"
 	}
 	return report.Summary{
 		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{reason},
@@ -203,7 +203,7 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 			s.code = s.interruptCode()
 			doc := s.noWork(nil)
 			doc.State, doc.Action = reprise.Running, reprise.Refuse
-			doc.Reasons = []string{"it was stopped while what a reprise that is gone left running was waited for; nothing was started"}
+			doc.Reasons = []string{"stopped while waiting for processes that a dead reprise left running; nothing was started"}
 			err = errors.Join(err, s.writeLine(doc))
 		}
 		return nil, err
@@ -313,7 +313,7 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 		p.next(s.command("check", j.name))
 		return true, nil
 	}
-	p.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run --help` tells how a new one is started.")
+	p.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run --help` shows how to start a new one.")
 	return true, nil
 }
 

@@ -90,7 +90,7 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	return a.work(ctx, flags.workFlags, func(s *job) error {
 		if !slices.Contains(startable(), what) {
 			if goal != "" || flags.path != "" {
-				return misuse("run %s: the file says what is to be done; a goal, or another file, cannot be given with it", what)
+				return misuse("run %s: the file says what to do; it takes no goal and no other file", what)
 			}
 			return s.startFlow(what, reprise.Goal{ID: flags.id})
 		}
@@ -167,7 +167,7 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 		return &convention.UnknownKindError{Kind: kind}
 	}
 	if g.Text == "" && g.ID == "" && g.Path == "" && !kind.Facts().Goalless {
-		return misuse("run %s: say what is to be done: GOAL, --id or a file", kind)
+		return misuse("run %s: say what to do: GOAL, --id or a file", kind)
 	}
 	return s.begin(beginning{
 		goal: &g, kind: kind,
@@ -189,7 +189,7 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 	}
 	w, hash, err := s.readFlow(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return misuse("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable(), ", "))
+		return misuse("%q is neither a workflow nor a file; the workflows are %s", what, strings.Join(startable(), ", "))
 	}
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func (s *job) beside(waits string) (agreed bool, err error) {
 	}
 	p := s.page(s.out)
 	p.say(plain(waits))
-	p.say("Type \"proceed\" if no one works in it while the run does; anything else leaves it.")
+	p.say("Type \"proceed\" if no one uses it while the run works; anything else cancels.")
 	return s.saysProceed(p)
 }
 
@@ -365,7 +365,7 @@ func (s *job) preflight(preview *engine.Preview) (agreed bool, err error) {
 	if len(preview.Steps) > 0 {
 		p.para("Steps: ", strings.Join(preview.Steps, ", "), linesMessage)
 	}
-	p.say("Type \"proceed\" to start it; anything else leaves it.")
+	p.say("Type \"proceed\" to start it; anything else cancels.")
 	return s.saysProceed(p)
 }
 
@@ -374,7 +374,7 @@ func (s *job) preflight(preview *engine.Preview) (agreed bool, err error) {
 func (s *job) insteadOfSecond(j judged, found *project.Judgement) error {
 	if !s.json {
 		p := s.page(s.out)
-		p.say(fmt.Sprintf("%s was begun before (%s); a second one would do its work twice.", subject(j.run), p.since(j)))
+		p.say(fmt.Sprintf("%s was already begun (%s); a second one would do its work twice.", subject(j.run), p.since(j)))
 		p.gap()
 	}
 	return s.resume(j, found, resumeFlags{workFlags: s.flags})
@@ -388,5 +388,5 @@ func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
 			return newJudged(r, names[r], found), nil
 		}
 	}
-	return judged{}, fmt.Errorf("start %s: it was made at %s and is not found there", ref.ID, ref.Path)
+	return judged{}, fmt.Errorf("start %s: it was created at %s but is not found there", ref.ID, ref.Path)
 }

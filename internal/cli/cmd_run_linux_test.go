@@ -82,7 +82,7 @@ func TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errOut, code := run(t, env, "run", "release.yaml", "--mode", "autopilot", "--until", "build", "--dir", dir)
-	if code != 0 || !strings.Contains(out, "was begun before") {
+	if code != 0 || !strings.Contains(out, "was already begun") {
 		t.Errorf("%d: %s%s", code, out, errOut)
 	}
 	if runs, err := filepath.Glob(filepath.Join(dir, ".agent-memory/runs/*")); err != nil || len(runs) != 1 {

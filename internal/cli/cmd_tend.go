@@ -78,8 +78,8 @@ func (a *app) isPerson(f upkeepFlags) error {
 	if there, err := os.Stat(of); err != nil || !os.SameFile(here, there) {
 		return nil
 	}
-	return fail(exitBlocked, "leave a question in the result to ask a person; status, check, log, brief and --dry-run are for everybody",
-		"this is called from within %s of %s: what becomes of a run is not for its agents to say", a.env("REPRISE_STEP"), a.env("REPRISE_RUN"))
+	return fail(exitBlocked, "ask a person with a question in your result; status, check, log, brief and --dry-run are allowed",
+		"this was called from within %s of %s, and agents cannot decide about their own run", a.env("REPRISE_STEP"), a.env("REPRISE_RUN"))
 }
 
 // confirm asks a person. Only a terminal is asked; anything but yes is a no.
@@ -91,7 +91,7 @@ func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool
 		return true, nil
 	}
 	if !a.asks() {
-		return false, fail(exitNeedsAnswer, "`"+a.again("--yes")+"` does it, `"+a.again("--dry-run")+"` only looks", "it needs a yes, and there is no terminal to ask on")
+		return false, fail(exitNeedsAnswer, "`"+a.again("--yes")+"` does it, `"+a.again("--dry-run")+"` only looks", "it needs a confirmation, and there is no terminal to ask on")
 	}
 	line, _, err := a.readLine(ctx, question+" [y/N] ")
 	if err != nil {
@@ -223,13 +223,13 @@ func (p *page) repairPlan(doc report.Repair) {
 	}
 	for _, text := range doc.Journals {
 		p.line("journal: %s", plain(text))
-		p.line("  the whole records that are left are kept; the original stays beside it")
+		p.line("  the intact records are kept, and so is the original")
 	}
 	for _, name := range doc.Archive {
 		p.line("leftover of an interrupted write, archived: %s", plain(name))
 	}
 	for _, f := range doc.Elsewhere {
-		p.line("✗ %s, not here: %s", plain(f.Subject), plain(f.Message))
+		p.line("✗ %s, not from here: %s", plain(f.Subject), plain(f.Message))
 		p.line("  %s", plain(f.Hint))
 	}
 	for _, f := range doc.Hopeless {
@@ -238,7 +238,7 @@ func (p *page) repairPlan(doc report.Repair) {
 			text += " (nothing to rebuild it from)"
 		}
 		p.marked("", "✗", "", text, linesAll)
-		p.para("  to do: ", cmp.Or(f.Hint, "bring the file back by hand; `reprise clean` gives the run up"), linesMessage)
+		p.para("  to do: ", cmp.Or(f.Hint, "restore the file by hand; `reprise clean` gives the run up"), linesMessage)
 	}
 }
 
@@ -294,7 +294,7 @@ func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
 	if plan.Refused != "" {
 		when := "not now"
 		if !plan.Live {
-			when = "not here"
+			when = "not from here"
 		}
 		p.line("  ✗ %s: %s", when, plain(plan.Refused))
 		if plan.Hint != "" {
@@ -309,7 +309,7 @@ func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
 	case plan.Archive != "":
 		p.line("  archive   %s", plain(plan.Archive))
 	case len(plan.Resets) == 0:
-		p.line("  nothing to do: no status is left in the middle, and its state is the document itself")
+		p.line("  nothing to do: no step is in progress, and its state is the document itself")
 	default:
 		p.line("  archive   nothing: its state is the document itself")
 	}
@@ -355,7 +355,7 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) 
 	}
 	switch {
 	case id == "" && flags.yes && len(list) > 0:
-		return misuse("--yes needs the snapshot that is to be brought back; the last one is `reprise undo %s --yes`", list[0].ID)
+		return misuse("--yes needs the name of a snapshot; the last one is `reprise undo %s --yes`", list[0].ID)
 	case id == "":
 		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots, unread) })
 	}
@@ -375,9 +375,9 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) 
 	for _, k := range plan.Kept {
 		doc.Kept = append(doc.Kept, k.Path)
 	}
-	question := "Bring it back?"
+	question := "Restore it?"
 	if n := len(plan.Others); all && n > 0 {
-		question = fmt.Sprintf("Bring it back, and undo %s of others as well?", count(n, "change"))
+		question = fmt.Sprintf("Restore it, and also undo %s of others?", count(n, "change"))
 	}
 	return a.tend(ctx, flags, tending{
 		document: &doc, question: question, back: "takes it back again",
@@ -431,15 +431,15 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, all bool) {
 	switch {
 	case len(kept) == 0:
 	case all:
-		p.line("This is undone as well; nothing of it is deleted:")
+		p.line("This is undone as well; nothing is deleted:")
 		p.some("  ! ", kept)
 	default:
-		p.line("Others changed this since, and it stays:")
+		p.line("Changed by others since, and kept:")
 		p.some("  ", kept)
 		for _, k := range plan.Kept {
 			p.diff(k.Diff)
 		}
-		p.line("`reprise undo %s --all` undoes it as well.", s.ID)
+		p.line("`reprise undo %s --all` undoes that as well.", s.ID)
 	}
 	for _, text := range plan.Missing {
 		p.line("  ! %s", plain(text))

@@ -88,7 +88,7 @@ func (s *job) trustFile(trust *settings.Trust, name string) error {
 	if u == nil {
 		file.Dry = false
 		s.did(file)
-		p.para("", name+": trusted already, as it is now.", linesAll)
+		p.para("", name+": already trusted.", linesAll)
 		return nil
 	}
 	for _, st := range u.Starts {

@@ -69,7 +69,7 @@ func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []repo
 	}
 	switch {
 	case len(sums) == 0 && len(runs) == 0:
-		p.say("  nothing is known: no agent that reprise started was at work here")
+		p.say("  unknown: reprise has started no agent here")
 	case len(sums) > 1 || len(runs) == 0:
 		p.line("  %s", fit(pad("all runs", widest)+"  "+reprise.Sum(sums...).String(), p.columns-2))
 	}

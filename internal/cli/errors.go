@@ -144,7 +144,7 @@ func (a *app) printError(err error) int {
 	}
 	hint := hintOf(err)
 	if at, is := errors.AsType[*fs.PathError](err); hint == "" && is && errors.Is(at.Err, fs.ErrPermission) {
-		hint = "the file system does not let you: see with `ls -ld` whose it is, and call reprise as that user or change its permissions"
+		hint = "the file system does not let you: see with `ls -ld` who owns it; run reprise as that user or change its permissions"
 	}
 	hint = a.site.fill(hint)
 	if a.json && a.writeJSON(a.err, report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code}) == nil {

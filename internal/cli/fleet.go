@@ -39,7 +39,7 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	unknown := &report.Fleet{Schema: report.FleetSchema, Runs: []report.FleetRun{}}
 	program, err := exec.LookPath("reprise-fleet")
 	if err != nil {
-		unknown.Problem = "TEMPORAL_ADDRESS names a server, and reprise-fleet, which asks it, is not on PATH"
+		unknown.Problem = "TEMPORAL_ADDRESS names a server, but reprise-fleet, which asks it, is not in your PATH"
 		return unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, fleetWithin)

@@ -447,7 +447,7 @@ func TestLR8_a_task_group_is_skipped_at_the_prompt(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := onTerminal(t, dir, 120, 60, nil, "resume", "checkout", "--trust")
-		c.waitFor("Task Group 3 cannot be skipped: no plan says that it is of that group")
+		c.waitFor("Task Group 3 cannot be skipped: no plan says that it belongs to that group")
 		c.waitFor("Your choice")
 		c.send("skip-group\r")
 		c.waitFor("please enter 1-")

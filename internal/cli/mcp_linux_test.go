@@ -46,7 +46,7 @@ func TestMCP_is_served_on_standard_input_and_output_without_a_socket(t *testing.
 		`{"name":"status","arguments":{}}`:             "11 runs in examples",
 		`{"name":"check","arguments":{"run":"004"}}`:   "CAUTION: it can be resumed",
 		`{"name":"brief","arguments":{"run":"004"}}`:   "Remove secrets from the configuration",
-		`{"name":"log","arguments":{"run":"004"}}`:     "has recorded nothing of 004",
+		`{"name":"log","arguments":{"run":"004"}}`:     "has no record of 004",
 		`{"name":"preview","arguments":{"run":"004"}}`: "subtask-2-3",
 		`{"name":"check","arguments":{"run":"nope"}}`:  "no run is called",
 	} {

@@ -29,7 +29,7 @@ func (s *job) notifies(set *settings.Settings) {
 		ways.Bell = s.err
 	}
 	ways.Failed = func(err error) {
-		s.say("! " + plain(err.Error()) + "; this is told once")
+		s.say("! " + plain(err.Error()) + "; this is reported once")
 	}
 	s.notices, s.told = notify.Open(ways), map[string]bool{}
 }
@@ -49,7 +49,7 @@ func (s *job) traced(ref reprise.Ref) {
 	if h, err := tender.Log(&reprise.Run{Ref: ref}); err == nil {
 		since = unsent(h.Entries, since)
 	}
-	s.traces = otlp.Open(s.env, ownVersion().Version, since, read, func(err error) { s.say("! " + plain(err.Error()) + "; this is told once") })
+	s.traces = otlp.Open(s.env, ownVersion().Version, since, read, func(err error) { s.say("! " + plain(err.Error()) + "; this is reported once") })
 }
 
 // unsent is the time from which on no process sent what was recorded: behind the last word

@@ -72,7 +72,7 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 		s.begin()
 		w := &waiting{s, file.Name()}
 		eventually(t, func() bool {
-			return strings.Contains(w.said(), "! waits for what a reprise that is gone left running: ")
+			return strings.Contains(w.said(), "! waiting for processes that a dead reprise left running: ")
 		})
 		return w
 	}
@@ -116,7 +116,7 @@ func TestA_lock_that_is_held_is_somebody_at_work(t *testing.T) {
 	if err := os.WriteFile(name, []byte(strings.ReplaceAll(record, `"host"`, `"h0st"`)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := expect(t, dir, home, 10, "check"); !strings.Contains(out, "is recorded as at work on it, and whether that is so cannot") {
+	if out := expect(t, dir, home, 10, "check"); !strings.Contains(out, "is recorded as working on it; whether that is still true") {
 		t.Errorf("check says\n%s", out)
 	}
 }

@@ -151,7 +151,7 @@ func (p *page) command(lead, text string) {
 		lead = strings.Repeat(" ", width(lead))
 	}
 	if more > 0 {
-		p.marked("  ", "!", yellow, count(more, "character")+" more, which are not shown: look into the file", linesMessage)
+		p.marked("  ", "!", yellow, count(more, "character")+" more not shown; see the file", linesMessage)
 	}
 }
 

@@ -44,7 +44,7 @@ func (p *page) options(options []reprise.Option) {
 func (p *page) asked(q reprise.Question) {
 	p.para("  ? "+clip(q.ID, p.columns/3)+"  ", q.Text, linesMessage)
 	if q.Note != "" {
-		p.para("      said so far: ", q.Note, linesTitle)
+		p.para("      so far: ", q.Note, linesTitle)
 	}
 	p.numbered("      ", q.Options, linesTitle)
 }
@@ -154,7 +154,7 @@ func (p *page) validation(j judged) {
 func (p *page) unrecoverable(j judged) {
 	p.banner("Cannot resume: " + subject(j.run))
 	p.gap()
-	reason := "files it cannot do without are missing"
+	reason := "essential files are missing"
 	if j.d.Action == reprise.Repair {
 		reason = j.run.Reason
 	}
@@ -185,7 +185,7 @@ func (p *page) partial(j judged) {
 	})
 	suggestion := "Suggestion: resume from " + clip(j.d.Again[0], 60)
 	if len(j.d.Keep) > 0 {
-		suggestion += ", using what the valid phases left"
+		suggestion += ", using the output of the valid phases"
 	}
 	p.gap()
 	p.say(suggestion + ".")
@@ -240,7 +240,7 @@ func (p *page) failure(j judged, action string) {
 	}
 	p.banner(title)
 	p.para("Workflow:   ", subject(j.run), linesTitle)
-	p.para("Reason:     ", firstReason(j.d, "it cannot be resumed as it stands"), linesMessage)
+	p.para("Reason:     ", firstReason(j.d, "it cannot be resumed as it is"), linesMessage)
 	p.place("State file: ", j.plan.StateSource)
 	p.gap()
 	p.say("Recommended action: " + action)

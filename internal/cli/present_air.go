@@ -8,7 +8,7 @@ import (
 	"reprise"
 )
 
-const underWay = "What agents had under way (✓ landed, ○ not, ◐ in part, ? cannot be told):"
+const underWay = "What agents had in progress (✓ landed, ○ not, ◐ in part, ? unknown):"
 
 // What became of a call.
 var (
@@ -84,7 +84,7 @@ func (p *page) session(s reprise.Session) {
 func (p *page) call(c reprise.Call) {
 	mark, became := landingMarks[c.Landing], landingWords[c.Landing]
 	if mark == "" {
-		mark, became = "?", "whether it took effect cannot be told"
+		mark, became = "?", "whether it took effect is unknown"
 	}
 	text := cmp.Or(c.Tool, c.Text, "a call")
 	if c.Tool != "" && c.Text != "" {

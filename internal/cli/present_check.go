@@ -92,7 +92,7 @@ func (p *page) world(j judged) {
 		if life, ok := j.o.Owners[w.Source]; ok {
 			text += ": " + life.Life.String() + ", " + life.Reason
 		} else {
-			text += ": a marker proves nothing about life or death"
+			text += ": a marker does not prove that it is alive or dead"
 		}
 		p.para("Owner:  ", text, linesMessage)
 	}
@@ -363,7 +363,7 @@ func (p *page) verified(v *report.Verified) {
 		p.para("Verify: ", fmt.Sprintf("`%s` succeeded on %s", v.Command, shortHash(v.Commit)), linesSource)
 		return
 	}
-	p.para("Verify: ", fmt.Sprintf("`%s` did not succeed: %s", v.Command, v.Reason), linesMessage)
+	p.para("Verify: ", fmt.Sprintf("`%s` failed: %s", v.Command, v.Reason), linesMessage)
 	lines := strings.Split(strings.TrimSpace(v.Tail), "\n")
 	for _, l := range lines[max(0, len(lines)-shownTail):] {
 		if l = clip(l, p.columns-4); l != "" {
@@ -383,7 +383,7 @@ func (p *page) nothing(res *project.Result) {
 	marks := slices.Compact(slices.Sorted(slices.Values(convention.Marks())))
 	p.say("Looked for state of " + strings.Join(convention.Names(), ", ") + " here and in subfolders, in " + strings.Join(marks, ", ") + ".")
 	if n := len(res.Skipped); n > 0 {
-		p.line("%s", fit(fmt.Sprintf("%s left out because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")), p.columns))
+		p.line("%s", fit(fmt.Sprintf("%s skipped because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")), p.columns))
 	}
 	p.findings(nil, nil, res.Findings)
 	p.gap()
@@ -400,13 +400,13 @@ func (p *page) uninterrupted(res *project.Judgement) {
 	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
 	for _, j := range contested(res) {
 		mark, text := verdict(j)
-		p.marked("", mark, verdictColours[j.d.Verdict], j.name+": "+text+"; "+checkOf(j.name)+" tells more", linesSource)
+		p.marked("", mark, verdictColours[j.d.Verdict], j.name+": "+text+"; "+checkOf(j.name)+" shows more", linesSource)
 	}
 	p.gap()
 	names := reprise.Names(res.Runs)
 	p.say("`reprise status --all` lists the runs, " + checkOf(names[res.Runs[0]]) + " looks at one of them.")
 	if i := slices.IndexFunc(res.Runs, func(r *reprise.Run) bool { return r.State == reprise.NotStarted }); i >= 0 {
-		p.say(commandOf("resume", names[res.Runs[i]]) + " starts one that is not started.")
+		p.say(commandOf("resume", names[res.Runs[i]]) + " starts one that has not begun.")
 	}
 }
 
@@ -419,5 +419,5 @@ func (p *page) nothingToResume(res *project.Judgement) {
 		p.uninterrupted(res)
 	}
 	p.gap()
-	p.say("`reprise run --help` tells how something new is started: " + strings.Join(startable(), ", ") + ", or a workflow file.")
+	p.say("`reprise run --help` shows how to start something new: " + strings.Join(startable(), ", ") + ", or a workflow file.")
 }

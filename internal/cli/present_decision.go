@@ -84,7 +84,7 @@ func (p *page) prospect(j judged) {
 	} else {
 		p.field("asks", "nothing")
 	}
-	p.unsure("unsure", "marked done and not confirmed: ", j.d.Doubtful)
+	p.unsure("unsure", "marked done, but not confirmed: ", j.d.Doubtful)
 	p.unsure("checks", "and marks done, without doing it again: ", j.d.Verify)
 	if len(j.d.Again) > 0 {
 		p.field("again", clip(strings.Join(j.d.Again, ", "), p.twoLines())+": what they left is missing")
@@ -103,7 +103,7 @@ func startsWith(j judged, columns int) string {
 	case j.d.Action == reprise.Refuse:
 		return text + ", once nothing blocks it"
 	case forPerson(j):
-		return "nothing; for you to do: " + text
+		return "nothing; your turn: " + text
 	case !startsUnanswered(j):
 		return text + ", once you have answered"
 	case j.d.Action == reprise.Ask && len(j.open()) == 0:

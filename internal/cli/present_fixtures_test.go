@@ -25,7 +25,7 @@ func storyRun() *reprise.Run {
 	r := &reprise.Run{
 		Ref:   reprise.Ref{Layout: "orchestrate", ID: "4.2", Path: file, Kind: reprise.KindStory},
 		Title: "Story 4.2: Export the order list as CSV", State: reprise.Interrupted, Phase: "implement",
-		Reason:       "implementation was begun and not handed over for review",
+		Reason:       "implementation was begun but not handed over for review",
 		LastActivity: before(45 * time.Minute), LastActivitySource: at(file, 61),
 		Next: []reprise.Unit{{ID: "4.2", Path: file, Phase: "implement", Role: "dev", Title: "Story 4.2: Export the order list as CSV", Reason: "17 of 21 boxes are ticked"}},
 		Artifacts: []reprise.Artifact{
@@ -107,7 +107,7 @@ func epicRun() *reprise.Run {
 		{Name: "story 3.4", Path: "docs/stories/3.4.story.md", Presence: reprise.Present, Critical: true, NeededBy: "wave 2", Source: at(file, 31)},
 		{Name: "story 3.5", Path: "docs/stories/3.5.story.md", Presence: reprise.Missing, Critical: true, NeededBy: "wave 2", Source: at(file, 36)},
 	}
-	r.Report(reprise.Finding{Code: reprise.CodeStaleRun, Severity: reprise.Warning, Subject: "epic 3", Message: "nothing happened for 14 days; the project may have moved on", Source: at(file, 5), Hint: "review what changed since, before you resume"})
+	r.Report(reprise.Finding{Code: reprise.CodeStaleRun, Severity: reprise.Warning, Subject: "epic 3", Message: "nothing has happened for 14 days; the project may have moved on", Source: at(file, 5), Hint: "review what changed since, before you resume"})
 	r.Report(reprise.Finding{Code: reprise.CodeStatusDrift, Severity: reprise.Blocking, Subject: "3.4", Message: "the epic state says in progress, the story says Done: it was completed outside this workflow", Source: at("docs/stories/3.4.story.md", 3), Hint: "mark 3.4 completed in the epic state, or reopen the story"})
 	r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Blocking, Subject: "docs/stories/3.5.story.md", Message: "the story 3.5 is referred to and its file is gone", Source: at(file, 36), Hint: "bring it back from version control, or take it out of the epic"})
 	return r
@@ -141,7 +141,7 @@ func pipelineRun() *reprise.Run {
 		}
 		r.Steps = append(r.Steps, step)
 	}
-	r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: "research", Message: "the pipeline says \"research done\", but the output of research is not there: the phase has to run again", Source: at(dir+"/state.yaml", 2), Hint: "bring research.md back, or let the phase run again"})
+	r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: "research", Message: "the pipeline says \"research done\", but the output of research is missing: the phase must run again", Source: at(dir+"/state.yaml", 2), Hint: "bring research.md back, or let the phase run again"})
 	return r
 }
 
@@ -153,8 +153,8 @@ func graphRun() *reprise.Run {
 		Title: "Export to CSV", State: reprise.Interrupted, Phase: "2 execution", Reason: "2 of 5 tasks done, T003 was being worked on",
 		LastActivity: before(80 * time.Minute), LastActivitySource: at(dir+"/events/executor-1/20260301.jsonl", 9),
 		Next: []reprise.Unit{
-			{ID: "T003", Path: dir + "/tasks/T003.md", Title: "Stream rows instead of loading them", Phase: "2", Role: "executor", Reason: "it was started and no end is on record; look at what it left; its end is recorded last"},
-			{ID: "T004", Path: dir + "/tasks/T004.md", Title: "Escape formulas", Phase: "2", Role: "executor", Reason: "all it depends on is done"},
+			{ID: "T003", Path: dir + "/tasks/T003.md", Title: "Stream rows instead of loading them", Phase: "2", Role: "executor", Reason: "it was started, and no end is on record; look at what it left, since its end is recorded last"},
+			{ID: "T004", Path: dir + "/tasks/T004.md", Title: "Escape formulas", Phase: "2", Role: "executor", Reason: "everything it depends on is done"},
 		},
 	}
 	for i, s := range []struct {
@@ -241,7 +241,7 @@ func plansRun(kind reprise.ResumeType) *reprise.Run {
 	case reprise.ActiveAgent:
 		r.Owner = &reprise.Owner{Agent: "agent-7", Source: at(dir+"/current-agent-id.txt", 1)}
 		r.Resume = &reprise.ResumeState{Interrupted: true, Type: kind, AgentID: "agent-7", Plan: "02", Status: "spawned", Timestamp: "2026-03-01T08:55:00Z", Also: []reprise.ResumeState{partial, asked}}
-		r.Report(reprise.Finding{Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Message: `agent "agent-7" is marked as at work: its entry for plan 02 says "spawned"`, Source: at(dir+"/current-agent-id.txt", 1), Hint: "make sure that the agent is no longer running before you continue"})
+		r.Report(reprise.Finding{Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Message: `agent "agent-7" is marked as working: its entry for plan 02 says "spawned"`, Source: at(dir+"/current-agent-id.txt", 1), Hint: "make sure that the agent is no longer running before you continue"})
 	case reprise.PartialPlan:
 		r.Resume = &partial
 	case reprise.BetweenPlans:

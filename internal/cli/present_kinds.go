@@ -145,7 +145,7 @@ func (p *page) interruption(j judged, s reprise.ResumeState) {
 	switch s.Type {
 	case reprise.ActiveAgent:
 		if plan == "" {
-			p.say("Found interrupted execution; which plan it was is not on record.")
+			p.say("Found interrupted execution; the plan is not on record.")
 		} else {
 			p.say("Found interrupted execution of Plan " + plan + ".")
 		}
@@ -206,7 +206,7 @@ func (p *page) build(j judged) {
 	}
 	p.field("worktree", place)
 	if n := uncommitted(j.o.Git, tree); n > 0 {
-		p.field("at risk", count(n, "file")+" in the worktree not committed; they are kept")
+		p.field("at risk", count(n, "file")+" in the worktree uncommitted; they are kept")
 	}
 	p.field("activity", p.activity(j))
 	if j.d.Point != nil {

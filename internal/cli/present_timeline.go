@@ -83,8 +83,8 @@ func worked(rows []reprise.TimelineStep) (n int) {
 // timeline draws a row of cells for each step, from the first moment to the last.
 func (p *page) timeline(name string, doc report.Timeline) {
 	if len(doc.Steps) == 0 && doc.Damage == "" {
-		p.line("reprise has worked on nothing of %s.", plain(name))
-		p.line("What its own files tell: `reprise check %s`", plain(name))
+		p.line("reprise has not worked on %s.", plain(name))
+		p.line("`reprise check %s` shows what its own files say.", plain(name))
 		return
 	}
 	whole := doc.To.Sub(doc.From)

@@ -88,7 +88,7 @@ func workPresentations() map[string]func(*page) {
 		},
 		"work-preview": func(f *page) {
 			f.workPreview(&engine.Preview{
-				Would:  []string{"The state and the working tree are kept first; `reprise undo` brings them back."},
+				Would:  []string{"A snapshot of the state and the working tree is taken first; an undo restores it."},
 				Diff:   "--- docs/stories/4.2.story.md\n+++ docs/stories/4.2.story.md\n@@ -60,2 +60,3 @@\n | @po | Ready |\n+| @dev | Ready → InProgress |\n",
 				Starts: []engine.PreviewStep{{Step: "implement", Role: "dev", Agent: "coder", Command: []string{"my-agent", "--print", "it's \x1b[2J"}, Dir: ".", Prompt: "You are the developer.\n\n  - read the story\n\x1b]0;x\x07", Expect: []string{"docs/stories/4.2.story.md"}}},
 			})

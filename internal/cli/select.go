@@ -144,7 +144,7 @@ func (a *app) whoDoes(root string) func(judged) string {
 			return ""
 		}
 		if err != nil {
-			return "unknown: the settings cannot be read; `reprise doctor` tells why"
+			return "unknown: the settings cannot be read; `reprise doctor` says why"
 		}
 		agent, missing := set.For(role)
 		switch {
@@ -157,7 +157,7 @@ func (a *app) whoDoes(root string) func(judged) string {
 		case slices.Contains(people, role):
 			return "you"
 		}
-		return "no agent is set for @" + role + "; `reprise init` sets one"
+		return "no agent configured for @" + role + "; `reprise init` configures one"
 	}
 }
 
@@ -316,7 +316,7 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 		r, err := pick(found.Runs, arg)
 		if err != nil {
 			if info, no := os.Stat(arg); no == nil && info.IsDir() {
-				err = misuse("%s is a folder and no run; the project folder is named with --dir", strconv.Quote(arg))
+				err = misuse("%s is a folder, not a run; name the project folder with --dir", strconv.Quote(arg))
 			}
 			return nil, err
 		}
@@ -359,7 +359,7 @@ func (a *app) several(verb string, list []judged) error {
 	for _, j := range list[:min(8, len(list))] {
 		names = append(names, j.name)
 	}
-	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+strings.Join(names, ", "), "%d runs could be meant, and there is no terminal to ask on", len(list))
+	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+strings.Join(names, ", "), "%d runs to choose from, and there is no terminal to ask on", len(list))
 }
 
 // nothing says that there is no run, in the form that was asked for.
@@ -407,7 +407,7 @@ func addIf(cmd *cobra.Command, digest *string) {
 	cmd.Flags().Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
 		// A variable that turned out empty must not be no guard at all.
 		if !regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`).MatchString(text) {
-			return errors.New("that is no digest; `reprise check RUN --json` shows it")
+			return errors.New("that is not a digest; `reprise check RUN --json` shows it")
 		}
 		*digest = text
 		return nil

@@ -32,7 +32,7 @@ func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err err
 		}
 	}
 	if !list.Kept() {
-		return nil, nil, fail(exitNothing, "`reprise status --known --remember` begins the list with this project; every project that is looked at from then on is added", "no list of projects is kept")
+		return nil, nil, fail(exitNothing, "`reprise status --known --remember` starts the list with this project; every project you look at from then on is added", "no list of projects is kept")
 	}
 	seen := map[string]bool{}
 	for _, s := range list.List() {
@@ -47,7 +47,7 @@ func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err err
 		seen[at] = true
 	}
 	if len(here) == 0 {
-		return nil, nil, fail(exitNothing, "`reprise status --known --remember` adds this one", "none of the projects in the list is here")
+		return nil, nil, fail(exitNothing, "`reprise status --known --remember` adds this one", "none of the listed projects exists")
 	}
 	return dirs, here, nil
 }

@@ -119,7 +119,7 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 		text += "; it would start " + strings.Join(starts, ", ")
 	}
 	if len(u.Scripts) > 0 {
-		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change unasked"
+		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change without another question"
 	}
 	hint := "review it, then `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "`; you are asked again when it changes"
 	if s.flags.dry { // it keeps nothing
@@ -200,7 +200,7 @@ func (s *job) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
 func (s *job) untrustedWorkflow(file string) (*flow.Workflow, reprise.Hash, error) {
 	w, hash, err := s.readFlow(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fail(exitBlocked, "bring it back: what the steps are to do stands nowhere else; `reprise clean` gives the run up",
+		err = fail(exitBlocked, "restore it: nothing else says what the steps do; `reprise clean` gives the run up",
 			"read workflow %s: the file the run was started from is gone", file)
 	}
 	return w, hash, err

@@ -74,7 +74,7 @@ func (e *lostError) Unwrap() error { return e.error }
 
 // Hint says what a person can do.
 func (e *lostError) Hint() string {
-	return "make room or write it elsewhere, and call it again; what was done is on record"
+	return "free some space or write it elsewhere, and run it again; what was done is on record"
 }
 
 // isUnread reports whether the reader of our output is gone.

@@ -144,7 +144,7 @@ func (p *page) age(r *reprise.Run) string { return reprise.Age(p.now, r.LastActi
 func (p *page) ago(j judged) string {
 	if j.plan.AgeSeconds == nil {
 		if j.run.LastActivity.After(p.now) {
-			return "at a time that has not come yet"
+			return "at a time in the future"
 		}
 		return "at an unknown time"
 	}
@@ -184,7 +184,7 @@ func verdict(j judged) (mark, text string) {
 	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
 		return mark, "BLOCKED: it is running; a second one would do its work twice"
 	case j.d.Action == reprise.Repair:
-		return mark, "BLOCKED: its files do not tell where it stands; they must be repaired first"
+		return mark, "BLOCKED: its files do not show where it stands; repair them first"
 	case j.d.Verdict == reprise.BlockedVerdict:
 		return mark, fmt.Sprintf("BLOCKED: %s must be resolved first", count(j.plan.Validation.Conflicts, "conflict"))
 	case j.d.Action == reprise.Ask && len(j.run.PendingQuestions()) > 0:
@@ -196,7 +196,7 @@ func verdict(j judged) (mark, text string) {
 		}
 		return "?", text
 	case j.d.Action == reprise.Ask && len(j.d.Options(j.run)) == 0:
-		return "?", "WAITS FOR YOU: nothing can be started before its files are changed"
+		return "?", "WAITS FOR YOU: nothing can be started until its files are changed"
 	case j.d.Action == reprise.Ask:
 		return "?", "NEEDS A DECISION: choose how to continue"
 	case j.d.Action == reprise.Wait:
@@ -220,8 +220,8 @@ func cautions(j judged) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, many))
 		}
 	}
-	add(len(j.d.Again), "phase has to run again", "phases have to run again")
-	add(len(j.d.Verify), "step has a commit and is to be checked, not done again", "steps have commits and are to be checked, not done again")
+	add(len(j.d.Again), "phase must run again", "phases must run again")
+	add(len(j.d.Verify), "step has a commit and should be checked, not repeated", "steps have commits and should be checked, not repeated")
 	add(len(j.d.Doubtful), "step marked done is not confirmed", "steps marked done are not confirmed")
 	add(j.plan.Validation.Warnings, "warning needs a look first", "warnings need a look first")
 	return cmp.Or(strings.Join(parts, "; "), "look at the reasons first")

@@ -222,7 +222,7 @@ func (p *page) workStep(mark, colour string, s engine.StepReport) {
 	}
 	p.marked("  ", mark, colour, text, linesTitle)
 	if s.Resolved {
-		p.line("      found done from before")
+		p.line("      was already done")
 	}
 	if said := readable(s.Text); said != "" {
 		p.para("      ", said, linesTitle)
@@ -262,9 +262,9 @@ func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	}
 	text := strings.Join(started, " and ") + " started in " + took(sum.Ended.Sub(sum.Started))
 	if sum.Snapshot != "" {
-		what := "takes it all back"
+		what := "undoes all of it"
 		if sum.StateOnly {
-			what = "takes its state back, no other files"
+			what = "restores its state, but no other files"
 		}
 		text += fmt.Sprintf("; `reprise undo %s` %s", plain(sum.Snapshot), what)
 	}

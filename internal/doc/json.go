@@ -27,11 +27,11 @@ func (f *File) JSON() *Node {
 	n, at, err := parseJSON(f)
 	if err != nil {
 		f.Lost(reprise.CodeUnreadable, lineAt(f.Data, at), "not valid JSON: "+err.Error(),
-			"the write may have been cut off; look for a second copy or a backup")
+			"the write may have been cut off; look for another copy or a backup")
 		return nil
 	}
 	if !utf8.Valid(f.Data) { // a key may be among them, and what stands below it is then not found
-		f.unread(reprise.CodeUnreadable, 0, "bytes stand in it that are no UTF-8", "look for a second copy or a backup, or save it as UTF-8")
+		f.unread(reprise.CodeUnreadable, 0, "bytes stand in it that are no UTF-8", "look for another copy or a backup, or save it as UTF-8")
 	}
 	return n
 }
@@ -192,7 +192,7 @@ func (t *jsonTree) doubled(n *Node) {
 	for _, k := range n.Keys {
 		if seen[k.Name] {
 			t.file.Report(reprise.Warning, reprise.CodeDuplicateKey, k.Line,
-				fmt.Sprintf("key %q stands twice in one object; the last one counts", Clip(k.Name, 40)), "")
+				fmt.Sprintf("key %q occurs twice in one object; the last one counts", Clip(k.Name, 40)), "")
 		}
 		seen[k.Name] = true
 	}

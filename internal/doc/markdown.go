@@ -48,7 +48,7 @@ func (f *File) Markdown() *Markdown {
 	}
 	f.readable()
 	if why := f.cutMarkdown(); why != "" {
-		f.unread(reprise.CodeUnreadable, 0, why, "the write may have been cut off; look for a second copy or a backup")
+		f.unread(reprise.CodeUnreadable, 0, why, "the write may have been cut off; look for another copy or a backup")
 	}
 	m := &Markdown{}
 	data, offset, no := f.Data, 0, 1
@@ -76,7 +76,7 @@ func (f *File) Markdown() *Markdown {
 // readable reports bytes that are no text. What is left of the file can be read where they
 // are few.
 func (f *File) readable() {
-	const hint = "look for a second copy or a backup"
+	const hint = "look for another copy or a backup"
 	i := bytes.IndexByte(f.Data, 0)
 	switch {
 	case i >= 0 && !reprise.Garbled(f.Data):

@@ -43,7 +43,7 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 		return nil
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		f.Lost(reprise.CodeUnreadable, before+lineAt(data, i), nulBytes, "look for a second copy or a backup")
+		f.Lost(reprise.CodeUnreadable, before+lineAt(data, i), nulBytes, "look for another copy or a backup")
 		return nil
 	}
 	if len(data) > maxYAML {
@@ -57,7 +57,7 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 	salvaged := f.salvage(data, before, base)
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if salvaged == nil {
-		f.Lost(reprise.CodeUnreadable, before, "not valid YAML: "+message, "the write may have been cut off; look for a second copy or a backup")
+		f.Lost(reprise.CodeUnreadable, before, "not valid YAML: "+message, "the write may have been cut off; look for another copy or a backup")
 		return nil
 	}
 	f.Report(reprise.Warning, reprise.CodeSalvaged, before, "not valid YAML, read line by line: "+message, "values that need quotes (\"Title: with colon\") are the usual cause")
@@ -151,7 +151,7 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
 			key := y.Content[i]
 			if seen[key.Value] {
 				c.file.Report(reprise.Warning, reprise.CodeDuplicateKey, c.before+key.Line,
-					fmt.Sprintf("key %q stands twice in one map; the last one counts", Clip(key.Value, 40)), "")
+					fmt.Sprintf("key %q occurs twice in one map; the last one counts", Clip(key.Value, 40)), "")
 			}
 			seen[key.Value] = true
 			v, err := c.node(y.Content[i+1], depth+1)

@@ -23,7 +23,7 @@ import (
 func (s *Store) keepTrees(ctx context.Context, snap *Snapshot, o SnapshotOptions) error {
 	g, err := openGit(ctx, s.dir)
 	if errors.Is(err, errNoGit) {
-		snap.Left = append(snap.Left, Left{Path: ".", Why: "the project is in no git repository: only the state files are kept"})
+		snap.Left = append(snap.Left, Left{Path: ".", Why: "the project is not in a git repository: only the state files are kept"})
 		return nil
 	}
 	if err != nil {

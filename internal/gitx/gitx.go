@@ -55,7 +55,7 @@ func (e *RefusedError) Hint() string {
 	if e.Bare {
 		return "run it in a checkout of the repository"
 	}
-	return cmp.Or(e.Todo, "`git status` in that folder tells more; `mv .git .git.bad` there lets the work continue without the repository")
+	return cmp.Or(e.Todo, "`git status` in that folder shows more; `mv .git .git.bad` there lets the work continue without the repository")
 }
 
 // Options are the conditions under which git is asked.

@@ -82,7 +82,7 @@ func (e *NotReadyError) Hint() string {
 	if e.Untracked {
 		return "move them out of the way or commit them, then merge again; nothing was changed"
 	}
-	return "`git status` in that folder tells more"
+	return "`git status` in that folder shows more"
 }
 
 // ConflictError tells which files two branches changed in ways that do not go
