@@ -99,8 +99,10 @@ type Failure struct {
 	Output []string
 }
 
-// Box is a task or an acceptance criterion that is not ticked.
+// Box is a task or an acceptance criterion that is not ticked. Step is what it is a part
+// of, "" for the run.
 type Box struct {
+	Step   string
 	Text   string
 	Source Source
 }
@@ -163,7 +165,8 @@ type Run struct {
 	// the latest first.
 	Dates []Dated
 
-	// Boxes are those that the files of a run leave open which they call complete.
+	// Boxes are those that the files leave open of what they call complete: the run, or
+	// steps that are done.
 	Boxes []Box `json:"-"`
 
 	Questions []Question

@@ -57,11 +57,14 @@ func contradicted(s *reprise.Step) (why string, no bool) {
 	return why, no
 }
 
-// closedOpen tells of runs that ended with open steps. What the reader said of
-// the end of the run is left as it is.
+// closedOpen tells of runs that ended with open steps, and of what is called complete with
+// open boxes. What the reader said of the end of the run is left as it is.
 func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
-	if (r.State != reprise.Complete && r.State != reprise.Stopped) || told(r, reprise.CodeClosedOpen, "") {
+	if told(r, reprise.CodeClosedOpen, "") {
 		return nil
+	}
+	if r.State != reprise.Complete && r.State != reprise.Stopped {
+		return openBoxes(r)
 	}
 	var open, spare []string
 	for i := range r.Steps {
@@ -73,10 +76,10 @@ func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 		}
 	}
 	if len(open) == 0 && len(spare) > 0 && r.State == reprise.Complete {
-		return []reprise.Finding{{
+		return append(openBoxes(r), reprise.Finding{
 			Severity: reprise.Info, Message: "optional and still open: " + list(spare),
 			Hint: fmt.Sprintf("`reprise resume %s --from %s` does one of them", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(spare[0], "STEP")),
-		}}
+		})
 	}
 	if len(open) == 0 {
 		return openBoxes(r)
@@ -94,23 +97,31 @@ func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// openBoxes tells which tasks and criteria are not ticked in a run that is marked
-// complete. Where it was finished here, the record of that counts for more than a box.
+// openBoxes tells which tasks and criteria are not ticked in what is marked complete. It is
+// a warning where the run is: in one that continues, nothing is decided by them. Where the
+// work was finished here, the record of that counts for more than a box.
 func openBoxes(r *reprise.Run) []reprise.Finding {
-	if r.State != reprise.Complete || len(r.Boxes) == 0 {
+	if len(r.Boxes) == 0 {
 		return nil
 	}
-	var texts []string
+	what, severity := "complete", reprise.Info
+	var names []string
 	for _, b := range r.Boxes {
-		texts = append(texts, b.Text)
+		name := b.Text
+		if b.Step != "" {
+			what, name = "done", b.Step
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		ours := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Ours && (b.Step == "" || b.Step == s.ID) })
+		if r.State == reprise.Complete && !ours {
+			severity = reprise.Warning
+		}
 	}
-	f := reprise.Finding{
-		Severity: reprise.Warning, Source: r.Boxes[0].Source,
-		Message: fmt.Sprintf("marked complete with unticked tasks or criteria (%d): %s", len(texts), list(texts)),
+	return []reprise.Finding{{
+		Severity: severity, Source: r.Boxes[0].Source,
+		Message: fmt.Sprintf("marked %s with unticked tasks or criteria (%d): %s", what, len(r.Boxes), list(names)),
 		Hint:    "tick what is done, or reopen it",
-	}
-	if slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Ours }) {
-		f.Severity = reprise.Info
-	}
-	return []reprise.Finding{f}
+	}}
 }

@@ -31,6 +31,11 @@ func (l *list) beside(r *doc.Reader, it *item) {
 		}
 		md := f.Markdown()
 		it.text = cmp.Or(md.Title(), it.text)
+		for _, c := range ledger.Work(md, nil) {
+			if !c.Ticked {
+				it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
+			}
+		}
 		if label, ok := md.All().Label(l.family.Label); ok {
 			it.places = append(it.places, place{
 				word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,

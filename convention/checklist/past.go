@@ -54,6 +54,9 @@ func (l *list) decided(ref reprise.Ref) *reprise.Run {
 	r := &reprise.Run{Ref: ref}
 	for i := range l.items {
 		r.Steps = append(r.Steps, l.step(&l.items[i]))
+		if l.items[i].status() == reprise.Done {
+			r.Boxes = append(r.Boxes, l.items[i].boxes...)
+		}
 	}
 	l.decide(r)
 	return r

@@ -48,7 +48,8 @@ type item struct {
 	stuck           bool     // a line below it says so
 	places          []place  // where its status stands, mostly one
 	node            ledger.Value
-	file            string // its own, beside the list
+	file            string        // its own, beside the list
+	boxes           []reprise.Box // what is not ticked in that
 }
 
 // loose is a box that is no task.

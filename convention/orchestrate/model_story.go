@@ -115,7 +115,7 @@ func (s *storyDoc) readFront(n ledger.Value) {
 func (s *storyDoc) isForm(m *doc.Markdown) bool {
 	places := 0
 	for _, sec := range m.Sections() {
-		if sec.Level == 1 || !isWork(sec.Title) {
+		if sec.Level == 1 || !ledger.IsWork(sec.Title) {
 			continue
 		}
 		if places++; strings.TrimSpace(sec.Text()) != "" {
@@ -147,21 +147,14 @@ func (s *storyDoc) readBody(m *doc.Markdown) {
 		s.notice(l)
 	}
 	s.form = s.isForm(m)
-	for _, sec := range m.Sections() {
-		// The tasks of a gate are done by others.
-		if isWork(sec.Title) && !strings.Contains(doc.Fold(sec.Title), "gate") {
-			for _, c := range sec.Checks() {
-				if boxLines[c.Line] {
-					continue // of the status, or counted with the section above
-				}
-				boxLines[c.Line] = true
-				if s.work++; c.Ticked {
-					s.worked++
-				} else {
-					s.unticked = append(s.unticked, c)
-				}
-			}
+	for _, c := range ledger.Work(m, boxLines) {
+		if s.work++; c.Ticked {
+			s.worked++
+		} else {
+			s.unticked = append(s.unticked, c)
 		}
+	}
+	for _, sec := range m.Sections() {
 		if isDependencies(sec.Title) {
 			s.dependency(sec)
 		}
@@ -339,19 +332,7 @@ func (s *storyDoc) notice(l doc.Line) {
 	if !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "**") {
 		return
 	}
-	s.criteria = s.criteria || isWork(text) || marked(text, "definition of done")
-}
-
-// isWork reports whether a heading is that of the tasks or criteria.
-func isWork(text string) bool {
-	return marked(text, "acceptance criteria", "criterios de aceit", "criterio de aceit", "criterios de acept", "criteres d acceptation", "akzeptanzkriterien",
-		"验收标准", "接受标准", "受け入れ", "인수 조건", "task", "tarefas", "tareas")
-}
-
-// marked reports whether one of the marks stands near the beginning.
-func marked(text string, marks ...string) bool {
-	fold := doc.Fold(doc.Clip(text, 60))
-	return slices.ContainsFunc(marks, func(mark string) bool { i := strings.Index(fold, mark); return i >= 0 && i <= 20 })
+	s.criteria = s.criteria || ledger.IsWork(text) || ledger.Marked(text, "definition of done")
 }
 
 func isDependencies(title string) bool {
