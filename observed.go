@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,10 @@ type Observed struct {
 	// Astray are the commits that hold work which was accepted here and that are not in
 	// the history of where their run continues, by hash.
 	Astray map[string]Astray
+	// Removed are, by a commit that is the last one made for a run, the files that it has and
+	// that are gone since, under any name. Wrote are, by a commit that holds accepted work, the
+	// files that it wrote, where some of them may be among those.
+	Removed, Wrote map[string][]string
 	// Owners tells of the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
 	// Peers are all runs of the project, the examined one included.
@@ -234,4 +239,55 @@ type FileChange struct {
 	From  string // the old name of a renamed file
 	Same  bool   // only its name changed
 	Added bool
+}
+
+// Made reports whether a commit is one of the run: it changed the state of the run as well,
+// or names it or one of its steps.
+func (r *Run) Made(c Commit) bool {
+	if slices.ContainsFunc(c.Files, func(f FileChange) bool { return Within(f.Path, r.Path) || Within(f.From, r.Path) }) {
+		return true
+	}
+	if slices.ContainsFunc(c.Steps, func(value string) bool {
+		run, _, _, _, ok := TrailerStep(value)
+		return ok && run == TrailerWord(r.ID)
+	}) {
+		return true // an attempt at it made the commit, before a fresh start perhaps
+	}
+	return slices.ContainsFunc(r.Steps, func(s Step) bool {
+		return s.ID != "" && slices.Contains(c.Steps, s.ID) ||
+			slices.ContainsFunc(s.Commits, func(h string) bool { return len(h) >= 7 && strings.HasPrefix(c.Hash, h) }) ||
+			slices.ContainsFunc(s.Traces, func(t Trace) bool { return t.in(c) })
+	})
+}
+
+func (t Trace) in(c Commit) bool {
+	if t.Subject == "" || c.At.Before(t.Since) {
+		return false
+	}
+	if t.Anywhere {
+		return strings.Contains(c.Subject, t.Subject)
+	}
+	return strings.HasPrefix(c.Subject, t.Subject)
+}
+
+// LastMade is the last commit of the run in what is checked out, "" where there is none, or
+// the run continues in another checkout.
+func (r *Run) LastMade(g *Git) string {
+	if g == nil || r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "." {
+		return ""
+	}
+	i := slices.IndexFunc(g.Commits, func(c Commit) bool { return c.OnHead && r.Made(c) })
+	if i < 0 {
+		return ""
+	}
+	return g.Commits[i].Hash
+}
+
+// Within reports whether a path is a folder or lies in it.
+func Within(p, folder string) bool {
+	if p == "" || folder == "" {
+		return false
+	}
+	p, folder = path.Clean(p), path.Clean(folder)
+	return p == folder || strings.HasPrefix(p, folder+"/")
 }

@@ -93,6 +93,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 			if o.Astray, problem = astray(ctx, repo, root, runs, o.Git); problem != "" {
 				skipped, o.Git.Unheard = append(skipped, problem), true
 			}
+			if problem = removed(ctx, repo, runs, &o); problem != "" {
+				skipped, o.Git.Unheard = append(skipped, problem), true
+			}
 			if err := keepHere(ctx, repo, runs, o.Git); err != nil {
 				o.Git.Unheard = true
 				skipped = append(skipped, "what became of commits that are on no branch was not fully looked at: "+err.Error())

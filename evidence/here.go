@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"context"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,40 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 		}
 	}
 	return out, problem
+}
+
+// maxWrote bounds of how many commits with accepted work the files are listed.
+const maxWrote = 1000
+
+// removed finds the files that were there when something was last done for an open run and
+// that other commits took away since, and which of the run's commits wrote files at all.
+func removed(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise.Observed) (problem string) {
+	bases, wrote := map[string]bool{}, []string{}
+	for _, r := range runs {
+		if r != nil && r.State.Open() {
+			if base := r.LastMade(o.Git); base != "" && base != o.Git.Head {
+				bases[base] = true
+			}
+		}
+	}
+	var err error
+	if o.Removed, err = repo.Removed(ctx, slices.Sorted(maps.Keys(bases))); err == nil {
+		for _, r := range runs {
+			if r == nil || !r.State.Open() || len(o.Removed[r.LastMade(o.Git)]) == 0 {
+				continue
+			}
+			for i := range r.Steps {
+				if l := r.Steps[i].Accepted; l != nil && l.Commit != "" && o.Git.Known[l.Commit] && len(wrote) < maxWrote {
+					wrote = append(wrote, l.Commit)
+				}
+			}
+		}
+		o.Wrote, err = repo.Wrote(ctx, wrote)
+	}
+	if err != nil {
+		problem = "whether files of finished work were deleted was not fully looked at: " + err.Error()
+	}
+	return problem
 }
 
 // keepHere leaves out the dropped commits of which nothing is here: who dropped them gave

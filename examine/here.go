@@ -3,13 +3,16 @@ package examine
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"reprise"
 )
 
 // workNotHere finds finished steps whose work is not where the run continues. What our
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
-// that an open step needs, or that a finished run left. Of the commits of a finished run
+// that an open step needs, or that a finished run left. Files that a finished step wrote or
+// names count where they were there when something was last done for the run. Of the commits of a finished run
 // only those count of which nothing is left: whoever built on it since has changed it.
 func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() && r.State != reprise.Complete {
@@ -22,15 +25,21 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	var told map[string]bool // they rest on a step that was told of
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Accepted == nil || told[s.ID] {
+		if told[s.ID] {
 			continue
 		}
-		f := notInHistory(r, s, o)
-		if f != nil && r.State == reprise.Complete && f.Severity != reprise.Blocking {
-			f = nil
+		var f *reprise.Finding
+		if s.Accepted != nil {
+			f = notInHistory(r, s, o)
+			if f != nil && r.State == reprise.Complete && f.Severity != reprise.Blocking {
+				f = nil
+			}
+			if f == nil {
+				f = outputGone(r, s, o)
+			}
 		}
 		if f == nil {
-			f = outputGone(r, s, o)
+			f = deletedSince(r, s, o)
 		}
 		if f == nil {
 			continue
@@ -160,6 +169,42 @@ func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	return f
 }
 
+// deletedSince tells that files which a finished step of an open run wrote, or which a task
+// names, were deleted since something was last done for the run, by commits that are not
+// the run's. One that an open task names, too, may have been deleted for that.
+func deletedSince(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
+	if s.Status != reprise.Done || !r.State.Open() || len(o.Removed) == 0 {
+		return nil
+	}
+	base := r.LastMade(o.Git)
+	var wrote, gone []string
+	if s.Accepted != nil {
+		wrote = o.Wrote[s.Accepted.Commit]
+	}
+	for _, file := range o.Removed[base] {
+		open := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && mentions(t.Title, file) })
+		if !open && (slices.Contains(wrote, file) || r.Kind == reprise.KindTasks && mentions(s.Title, file)) {
+			gone = append(gone, file)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return &reprise.Finding{
+		Severity: reprise.Warning,
+		Message:  fmt.Sprintf("%s is done, and %s deleted since by commits that do not belong to the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone)),
+		Hint:     fmt.Sprintf("`git diff --stat %s HEAD` shows what changed since; see whether the run's work still fits", short(base)),
+	}
+}
+
+// mentions reports whether a text names a file by its whole path.
+func mentions(text, file string) bool {
+	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("`'\"()[]{}<>,;:*|", c) }
+	return slices.ContainsFunc(strings.FieldsFunc(text, between), func(word string) bool {
+		return strings.TrimPrefix(strings.TrimRight(word, "."), "./") == file
+	})
+}
+
 // deleted are the files that a step of a finished run left and that were deleted since.
 // Where its work is committed, a deletion that is committed too is someone's work.
 func deleted(s *reprise.Step, o *World) []string {
@@ -186,6 +231,13 @@ func doAgain(r *reprise.Run, lost []reprise.Finding, at int) string {
 		first, what = min(first, i), "all that is gone"
 	}
 	return fmt.Sprintf("`reprise resume %s --from %s` does %s again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(lost[first].Subject, "STEP"), what)
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 func isAre(n int) string {

@@ -2,7 +2,6 @@ package examine
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -84,15 +83,6 @@ var plainLetter = strings.NewReplacer(
 func fold(s string) string {
 	s = plainLetter.Replace(strings.ToLower(s))
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
-}
-
-// within reports whether a path is the folder or lies below it.
-func within(p, folder string) bool {
-	if p == "" || folder == "" {
-		return false
-	}
-	p, folder = path.Clean(p), path.Clean(folder)
-	return p == folder || strings.HasPrefix(p, folder+"/")
 }
 
 // begun reports whether a run is open and more than a plan: what changed around

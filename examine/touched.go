@@ -3,7 +3,6 @@ package examine
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"reprise"
@@ -89,7 +88,7 @@ func filesOf(r *reprise.Run) map[string]hold {
 		s := &r.Steps[i]
 		for _, f := range s.Files {
 			switch {
-			case f == "" || within(f, r.Path):
+			case f == "" || reprise.Within(f, r.Path):
 			case !s.Status.Closed():
 				out[f] = held
 			case out[f] == 0:
@@ -98,7 +97,7 @@ func filesOf(r *reprise.Run) map[string]hold {
 		}
 	}
 	for i := range r.Artifacts {
-		if p := r.Artifacts[i].Path; p != "" && !within(p, r.Path) {
+		if p := r.Artifacts[i].Path; p != "" && !reprise.Within(p, r.Path) {
 			out[p] = held
 		}
 	}
@@ -134,37 +133,10 @@ func foreign(r *reprise.Run, g *reprise.Git) []reprise.Commit {
 	}
 	var out []reprise.Commit
 	for _, c := range g.Commits {
-		if c.Merge || !c.At.After(from) || (!c.OnHead && (r.Branch == "" || c.Branch != r.Branch)) || ownCommit(r, c) {
+		if c.Merge || !c.At.After(from) || (!c.OnHead && (r.Branch == "" || c.Branch != r.Branch)) || r.Made(c) {
 			continue
 		}
 		out = append(out, c)
 	}
 	return out
-}
-
-func ownCommit(r *reprise.Run, c reprise.Commit) bool {
-	if slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return within(f.Path, r.Path) || within(f.From, r.Path) }) {
-		return true
-	}
-	if slices.ContainsFunc(c.Steps, func(value string) bool {
-		run, _, _, _, ok := reprise.TrailerStep(value)
-		return ok && run == reprise.TrailerWord(r.ID)
-	}) {
-		return true // an attempt at it made the commit, before a fresh start perhaps
-	}
-	return slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
-		return s.ID != "" && slices.Contains(c.Steps, s.ID) ||
-			slices.ContainsFunc(s.Commits, func(h string) bool { return len(h) >= 7 && strings.HasPrefix(c.Hash, h) }) ||
-			slices.ContainsFunc(s.Traces, func(t reprise.Trace) bool { return traced(t, c) })
-	})
-}
-
-func traced(t reprise.Trace, c reprise.Commit) bool {
-	if t.Subject == "" || c.At.Before(t.Since) {
-		return false
-	}
-	if t.Anywhere {
-		return strings.Contains(c.Subject, t.Subject)
-	}
-	return strings.HasPrefix(c.Subject, t.Subject)
 }

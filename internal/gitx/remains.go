@@ -42,7 +42,32 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		return out, err
 	}
 	defer root.Close()
-	err = r.git.stream(ctx, []byte(strings.Join(known, "\n")+"\n"), func(in *bufio.Reader) error {
+	err = r.diffTrees(ctx, known, func(commit, name, was, is string) {
+		if except(name) {
+			return
+		}
+		a := out[commit]
+		switch now := blobAt(root, name, len(was)); {
+		case now == is:
+			a.Here++
+		case now == was, strings.Trim(now, "0") == "" && now != "":
+			a.Undone++
+		default:
+			a.Other++
+		}
+		out[commit] = a
+	}, "--root", "--no-renames")
+	return out, err
+}
+
+// diffTrees reads the changes of commits to files, for each commit no more than are looked
+// at. A line of the input is a commit, with another one in place of its parents behind it.
+func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, name, was, is string), args ...string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	args = append([]string{"diff-tree", "--stdin", "-r", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
+	return r.git.stream(ctx, []byte(strings.Join(lines, "\n")+"\n"), func(in *bufio.Reader) error {
 		f, commit, listed := fields{in, 0}, "", 0
 		return f.each(func(word string) error {
 			change, ok := strings.CutPrefix(word, ":")
@@ -58,23 +83,12 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 			if len(part) != 5 || !objectName(part[2]) || !objectName(part[3]) {
 				return fmt.Errorf("change %q is not understood", word)
 			}
-			if listed++; listed > maxFiles || except(name) {
-				return nil
+			if listed++; listed <= maxFiles {
+				use(commit, name, part[2], part[3])
 			}
-			a := out[commit]
-			switch now := blobAt(root, name, len(part[2])); {
-			case now == part[3]:
-				a.Here++
-			case now == part[2], strings.Trim(now, "0") == "" && now != "":
-				a.Undone++
-			default:
-				a.Other++
-			}
-			out[commit] = a
 			return nil
 		})
-	}, "diff-tree", "--stdin", "-r", "--root", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color")
-	return out, err
+	}, args...)
 }
 
 // blobAt is the name that git would give to what a file holds, as long as its others
