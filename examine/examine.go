@@ -90,7 +90,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeFalseCompletion, warning, "Something is marked done, but its own evidence contradicts that.", false, falseCompletion},
 		{reprise.CodeUnrecorded, warning, "Commits mention the rest of a step, but its ledger does not: they may contain the next part of it, or a piece of that.", false, inGit(unrecorded)},
 		{reprise.CodeVerifyFailed, warning, "The --verify command failed on a copy of what is checked out.", false, nil},
-		{reprise.CodeClosedOpen, warning, "The run ended with work left open, or something is marked done with tasks or criteria that are not ticked; it is info if the run was ended on purpose, or continues.", true, closedOpen},
+		{reprise.CodeClosedOpen, warning, "The run ended with work left open, or something is marked done with unticked tasks or criteria; it is info if the run was ended on purpose, or continues.", true, closedOpen},
 		{reprise.CodeCycle, warning, "Steps wait for each other, so none of them can start.", true, open(cycle)},
 		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, open(unknownDependency)},
 		{reprise.CodeNotReady, warning, "The last attempt at a step found that its agent cannot work as configured: it is not signed in, its key is refused, or it does not trust the folder.", false, nil},
