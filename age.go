@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// The bands of age, as the seed of the orchestrate layout draws them.
+// The age bands, as the seed of the orchestrate layout defines them.
 const (
 	BandFresh    = "fresh"    // under an hour
 	BandRecent   = "recent"   // under a day
 	BandModerate = "moderate" // up to seven days
 	BandStale    = "stale"    // older
-	BandUnknown  = "unknown"  // no time is on record, or it lies in the future
+	BandUnknown  = "unknown"  // no time on record, or it lies in the future
 )
 
-// Age tells how long ago the run was last active, and the band that falls in.
-// ok is false where no time is on record, now is zero, or the
-// time lies further ahead than a missing time zone can explain.
+// Age returns how long ago the run was last active and the band of that age. ok is false
+// if no time is on record, if now is zero, or if the time lies further ahead than a
+// missing time zone can explain.
 func (r *Run) Age(now time.Time) (age time.Duration, band string, ok bool) {
 	if now.IsZero() || r.LastActivity.IsZero() {
 		return 0, BandUnknown, false
@@ -28,8 +28,8 @@ func (r *Run) Age(now time.Time) (age time.Duration, band string, ok bool) {
 	return max(age, 0), BandOf(age), true
 }
 
-// BandOf returns the band of an age. Ages below zero are fresh: the clock or
-// the record is wrong, and age alone decides nothing.
+// BandOf returns the band of an age. A negative age is fresh: the clock or the record is
+// wrong, and age alone decides nothing.
 func BandOf(age time.Duration) string {
 	switch {
 	case age < time.Hour:
@@ -42,8 +42,8 @@ func BandOf(age time.Duration) string {
 	return BandStale
 }
 
-// Age tells how long before now something was, coarse as people say it: "9 months". It is
-// "unknown" for no time at all, and "in the future" for one that has not come.
+// Age says how long before now something happened, as coarsely as people do: "9 months".
+// It is "unknown" for the zero time and "in the future" for a time still to come.
 func Age(now, at time.Time) string {
 	if at.IsZero() {
 		return "unknown"
@@ -75,7 +75,7 @@ func Age(now, at time.Time) string {
 	return "1 " + noun
 }
 
-// Ago is Age in words that can end a sentence: "9 months ago".
+// Ago is Age as the end of a sentence: "9 months ago".
 func Ago(now, at time.Time) string {
 	text := Age(now, at)
 	if text[0] >= '0' && text[0] <= '9' {

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// Option gives the option of a question that words stand for, "" if they stand
-// for none: an option in its own words or by its number, or the words that it and
-// no other one begins with ("stop" for "stop: not now"). A person may say why
-// behind a colon ("revise: smaller"). Anything else is not guessed at.
+// Option returns the option that words select, or "" if they select none. Words select an
+// option by repeating it, by its number, or by a prefix that no other option has ("stop"
+// for "stop: not now"). A reason may follow a colon ("revise: smaller"). Anything else is
+// rejected rather than guessed.
 func (q *Question) Option(words string) string {
 	if slices.Contains(q.Options, words) {
-		return words // the very option, whatever others mean the same
+		return words // exactly an option, even if others mean the same
 	}
 	if o := q.option(sameWords(words)); o != "" {
 		return o
@@ -28,35 +28,35 @@ func (q *Question) Option(words string) string {
 	return q.option(sameWords(beforeWhy(words)))
 }
 
-// The answers to what a person has to do themselves.
+// The answers to a question about something a person must do.
 const (
 	ActionDone = "done"
-	NotYet     = "not yet" // whatever is said besides: nothing may continue on it
+	NotYet     = "not yet" // whatever else is said, nothing that depends on it may continue
 	ActionSkip = "skip"
-	// StopHere answers whether to continue: not now. It is asked again the next time.
+	// StopHere answers whether to continue: not now. The next resume asks again.
 	StopHere = "stop here"
 )
 
 func actionAnswers() []string { return []string{ActionDone, NotYet, ActionSkip} }
 
-// HumanAction makes a question one about something that a person does: it is done, not
-// done yet, or left out, and no other words are taken for one of these.
+// HumanAction turns q into a question about something a person does. The only answers are
+// done, not done yet, and skipped.
 func (q *Question) HumanAction() { q.Options, q.Closed = actionAnswers(), true }
 
-// Postpones reports whether an answer only says that something is not done yet, or not
-// decided now: it is kept as a note, and the question stays open.
+// Postpones reports whether an answer only says "not done yet" or "not now". Such an
+// answer is kept as a note and the question stays open.
 func (q *Question) Postpones(answer string) bool {
 	option := q.Option(answer)
 	return q.Closed && (option == NotYet || option == StopHere)
 }
 
-// notYet reports words that begin with "not yet", as in "not yet, wait for Bob".
+// notYet reports whether words begin with "not yet", as in "not yet, wait for Bob".
 func notYet(words string) bool {
 	rest, begins := strings.CutPrefix(sameWords(words), NotYet)
 	return begins && (rest == "" || !unicode.IsLetter([]rune(rest)[0]))
 }
 
-// option finds the option that is these words, or the only one that begins so.
+// option returns the option equal to words, or the only one that begins with them.
 func (q *Question) option(words string) string {
 	begins, n := "", 0
 	for _, o := range q.Options {
@@ -76,8 +76,8 @@ func (q *Question) option(words string) string {
 	return begins
 }
 
-// Choose gives an answer as it is kept. A closed question takes what stands for
-// one of its options and nothing else; of others every answer is the person's own.
+// Choose returns an answer in the form in which it is stored. A closed question accepts
+// only its options; any other question accepts every answer.
 func (q *Question) Choose(answer string) (string, error) {
 	option := q.Option(answer)
 	switch {
@@ -86,21 +86,20 @@ func (q *Question) Choose(answer string) (string, error) {
 	case option == "":
 		return "", &NotOfferedError{Question: q.ID, Answer: answer, Options: q.Options}
 	case q.Postpones(answer) && notYet(answer):
-		return strings.TrimSpace(answer), nil // what else was said is the note
+		return strings.TrimSpace(answer), nil // anything beyond the option is the note
 	case sameWords(answer) != sameWords(beforeWhy(answer)) && q.option(sameWords(answer)) == "":
 		return answer, nil // the option, and why
 	}
 	return option, nil
 }
 
-// Takes reports whether an answer on record is one: words that a closed question
-// does not offer are none, and neither is one that only postpones it.
+// Takes reports whether a recorded answer settles the question. Words that a closed
+// question does not offer do not, and neither does a postponement.
 func (q *Question) Takes(answer string) bool {
 	return !q.Closed || len(q.Options) == 0 || q.Option(answer) != "" && !q.Postpones(answer)
 }
 
-// NotOfferedError tells that a question takes one of its options, and an answer
-// is none of them.
+// NotOfferedError reports an answer that is not among the options of a closed question.
 type NotOfferedError struct {
 	Question, Answer string
 	Options          []string
@@ -112,7 +111,7 @@ func (e *NotOfferedError) Error() string {
 	return fmt.Sprintf("answer %s: %q is none of its answers", e.Question, string(text[:min(len(text), 80)]))
 }
 
-// Hint lists the answers.
+// Hint lists the accepted answers.
 func (e *NotOfferedError) Hint() string {
 	var list []string
 	for i, o := range e.Options {
@@ -121,17 +120,16 @@ func (e *NotOfferedError) Hint() string {
 	return "one of these, or its number: " + strings.Join(list, "; ")
 }
 
-// SameAnswer reports whether two options would be taken for one another.
+// SameAnswer reports whether two options would be mistaken for each other.
 func SameAnswer(a, b string) bool { return sameWords(a) == sameWords(b) }
 
-// sameWords brings words to a form in which they can be compared: case, spaces,
-// quotation marks and a full stop do not count. A question mark does: what asks
-// is no answer.
+// sameWords normalizes words for comparison: case, spaces, quotation marks and a full
+// stop are ignored. A question mark is kept, because a question is not an answer.
 func sameWords(s string) string {
 	return strings.Join(strings.Fields(strings.ToLower(strings.Trim(s, " \t\r\n\"'`.!"))), " ")
 }
 
-// beforeWhy gives what stands before an explanation.
+// beforeWhy returns the part before an explanation.
 func beforeWhy(s string) string {
 	for _, mark := range []string{":", "\n", "(", "–", "—", " - "} {
 		s, _, _ = strings.Cut(strings.TrimLeft(s, " \t\r\n"), mark)
@@ -139,9 +137,9 @@ func beforeWhy(s string) string {
 	return s
 }
 
-// Hear adds an answer that waits beside the journal: it was given, so it is not asked
-// for again, and the next engine takes it in. What the question does
-// not take, or was answered before, is left alone.
+// Hear adds an answer that is stored beside the journal until the next engine records it,
+// so that it is not asked for again. It ignores answers that the question does not accept
+// and questions already answered.
 func (r *Run) Hear(question, answer string) {
 	for i := range r.Questions {
 		q := &r.Questions[i]
@@ -155,7 +153,7 @@ func (r *Run) Hear(question, answer string) {
 	}
 }
 
-// heard are the steps whose answer waits to be taken in.
+// heard returns the steps whose answer is stored but not yet recorded.
 func (r *Run) heard() (out []Unit) {
 	for i := range r.Steps {
 		s := &r.Steps[i]

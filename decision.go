@@ -1,14 +1,14 @@
 package reprise
 
-// Action is what a decision asks for.
+// Action is what a decision calls for.
 type Action = Enum[actionWords]
 
 // The actions.
 const (
 	Start  Action = iota + 1 // start the unit at Point
-	Ask                      // a person must say something first
+	Ask                      // a person must answer first
 	Wait                     // for a time or a limit
-	Repair                   // the state must be mended first
+	Repair                   // the state must be repaired first
 	Refuse                   // continuing would be unsafe
 	Finish                   // nothing is left to do
 )
@@ -19,30 +19,30 @@ func (actionWords) words() (string, []string) {
 	return "action", []string{"", "start", "ask", "wait", "repair", "refuse", "finish"}
 }
 
-// Policy is what a person asks of a decision.
+// Policy is what a person requires of a decision.
 type Policy struct {
-	// Grade is how well a Done must be founded to be passed over; unset means
-	// Claimed: what a ledger says is taken as said.
+	// Grade is how well a Done must be supported for the step to be skipped. Unset means
+	// Claimed: a ledger's word is enough.
 	Grade Grade
-	// Quick tells that evidence was left out which is expensive to get: what would be
-	// Safe, or complete with nothing against it, is UncheckedVerdict then.
+	// Quick says that expensive evidence was not gathered. What would be Safe, or
+	// complete with nothing against it, becomes UncheckedVerdict.
 	Quick bool
 	// Choice is what a person chose to do with the run.
 	Choice Choice
 }
 
-// Choice is what a person chose for a run.
+// Choice is what a person decided to do with a run.
 type Choice struct {
-	Option string // a key of Decision.Options; "" stands for the usual one
-	From   string // begin again at this step
+	Option string // a key of Decision.Options; "" means the default
+	From   string // restart at this step
 	Until  string // stop once this step is closed
 	Skip   []string
-	// If, if set, is the digest of the judgement the choice rests on.
+	// If, if set, is the digest of the judgement that the choice was based on.
 	If string
 }
 
-// Unanswered lists what a person is asked about a run: what is on record without an
-// answer, and what resuming it asks before it starts anything.
+// Unanswered lists what a person still has to answer: the recorded questions without an
+// answer, and what resuming would ask before starting anything.
 func (d Decision) Unanswered(r *Run) []Question {
 	out := r.PendingQuestions()
 	if d.Action == Ask {
@@ -53,35 +53,35 @@ func (d Decision) Unanswered(r *Run) []Question {
 	return out
 }
 
-// Decision is the whole answer about one run: may it continue, from where, and
-// why. It is data; nothing has been changed.
+// Decision is the complete answer about one run: whether it may continue, from where, and
+// why. It is plain data; making it changes nothing.
 type Decision struct {
 	Action  Action
-	State   State // as the files and the world together tell it
+	State   State // according to the files and the observed world
 	Verdict Verdict
 	// Point is where to resume; nil if nothing may be started.
 	Point *Unit
 	// Units are all that may be started now, Point first.
 	Units []Unit
-	// Waits are the steps that wait for an answer, where every question is about a single
-	// step: what does not rest on them can be done meanwhile.
+	// Waits are the steps that wait for an answer, if every question concerns a single
+	// step. Work that does not depend on them may proceed.
 	Waits []string
 	// Reasons say why, the most important first.
 	Reasons []string
-	// Verify are steps that their ledger marks open while git has a commit
-	// for them: they are to be checked and marked, not done again.
+	// Verify are steps that the ledger marks open although git has a commit for them.
+	// They should be checked and marked, not repeated.
 	Verify []Unit
-	// Doubtful are steps that are marked done below the grade asked for, or
-	// with evidence against them.
+	// Doubtful are steps marked done with less support than the required grade, or with
+	// evidence against them.
 	Doubtful []Unit
-	// Missing are files the next phase needs and that are not there.
+	// Missing are files that the next phase needs and that do not exist.
 	Missing []Artifact
-	// Keep are steps whose outcome stays valid, Again those that must run
-	// again because what they should have left is missing.
+	// Keep are steps whose result is still valid. Again are steps that must run again
+	// because their output is missing.
 	Keep, Again []string
 }
 
-// Reason is the most important of the reasons, "" if there is none.
+// Reason returns the most important reason, or "".
 func (d Decision) Reason() string {
 	if len(d.Reasons) == 0 {
 		return ""

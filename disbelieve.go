@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// standing is how a step stands by the journal alone.
+// standing is the state of a step according to the journal alone.
 type standing uint8
 
 const (
 	notBegun standing = iota
 	underWay          // started, with no end on record
-	ended             // finished or left out
+	ended             // finished or skipped
 )
 
-// restored tells that the files are what they were at some earlier time: what was
-// finished once may be that again.
+// restored records that the files are in an earlier state again, so that a step that was
+// once finished may be finished again.
 func (s *Step) restored() {
 	if s.Ended > 0 {
 		s.journal = ended
 	}
 }
 
-// CutOff reports whether an attempt at a step of a run that no one works on has no end on
-// record.
+// CutOff reports whether a step has an attempt with no recorded end while no one works on
+// the run.
 func (r *Run) CutOff() bool {
 	return (r.State == Interrupted || r.State == Waiting) && slices.ContainsFunc(r.Steps, func(s Step) bool { return s.journal == underWay })
 }
 
-// recallRemoved adds the steps that attempts took out of the files, until they are listed
-// again or a person has left them out.
+// recallRemoved adds the steps that attempts deleted from the files, until they are
+// listed again or a person skips them.
 func (r *Run) recallRemoved(events []Event) {
 	var removed []*Event
 	for i := range events {
@@ -62,12 +62,12 @@ func (r *Run) recallRemoved(events []Event) {
 	}
 }
 
-// askAgain opens questions that the files alone call answered.
+// askAgain reopens questions that only the files call answered.
 func (r *Run) askAgain(asked map[string]*Question) {
 	for i := range r.Questions {
 		have := &r.Questions[i]
 		if s := r.Step(cmp.Or(have.By, have.Subject)); s != nil && s.journal == ended {
-			continue // it was left out, or is done: its question went with it
+			continue // skipped or done, and its question with it
 		}
 		if q := asked[have.ID]; have.Answered && q != nil && q.Text != "" && !q.Answered {
 			have.Answered, have.Applied, have.Answer = false, false, ""
@@ -75,9 +75,9 @@ func (r *Run) askAgain(asked map[string]*Question) {
 	}
 }
 
-// disbelieve takes for a claim what the files alone call done: of an own run everything of
-// which the journal has no end, of a list also what was cut off, as its agent may tick it
-// at any time, of any other what an attempt at another step marked done.
+// disbelieve downgrades to a claim what only the files call done. In our own runs that is
+// everything without a recorded end; in a list also whatever was cut off, since its agent
+// may tick boxes at any time; elsewhere only what an attempt at another step marked done.
 func (r *Run) disbelieve(own, listed bool) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -111,7 +111,7 @@ func (r *Run) disbelieve(own, listed bool) {
 	}
 }
 
-// said is where the files say how a step stands.
+// said returns the place where the files state the status of the step.
 func (s *Step) said() Source {
 	for _, c := range s.Claims {
 		if c.Won {
@@ -121,8 +121,8 @@ func (s *Step) said() Source {
 	return s.Source
 }
 
-// Overstep adds what an attempt without an end on record changed of the steps, as events
-// that no one has recorded yet.
+// Overstep adds, as unrecorded events, the changes to other steps made by an attempt with
+// no recorded end.
 func (r *Run) Overstep(events []Event) {
 	r.recallRemoved(events)
 	for i := range events {

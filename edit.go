@@ -9,17 +9,17 @@ import (
 	"io/fs"
 )
 
-// Hash is the SHA-256 of a file's content. The zero Hash stands for a file that
-// does not exist.
+// Hash is the SHA-256 of a file's content. The zero Hash stands for a file that does not
+// exist.
 type Hash [sha256.Size]byte
 
-// HashOf returns the hash of a content.
+// HashOf returns the hash of content.
 func HashOf(content []byte) Hash { return sha256.Sum256(content) }
 
 // IsZero reports whether the hash stands for a file that does not exist.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
-// String returns the hash as sha256sum prints it, "-" for no file.
+// String returns the hash in the form sha256sum prints, or "-" for no file.
 func (h Hash) String() string {
 	if h.IsZero() {
 		return "-"
@@ -44,35 +44,32 @@ func (h *Hash) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Edit is a change to one file. It is applied only if the file still is what
-// was read: Base is the hash of what the change was made for.
+// Edit is a change to one file. It applies only if the file's hash is still Base.
 type Edit struct {
 	Path string // slash path inside the project
 	Base Hash
-	// Content is the whole new content or, with Append, what is added at the
-	// end. A file that does not exist is created; Base is zero then.
+	// Content is the whole new content or, with Append, the text added at the end. If
+	// Base is zero the file is created.
 	Content []byte
 	Append  bool
-	// Why says what the change is for, in words, for logs and previews.
+	// Why explains the change in logs and previews.
 	Why string
 }
 
-// Store is the one door to the disk. It is implemented by internal/durable and
-// wrapped for dry runs, traces and crashes.
+// Store is the only way to write to disk. internal/durable implements it; wrappers add
+// dry runs, traces and crashes.
 type Store interface {
 	fs.FS
-	// Apply makes all the changes or none of them, also over a crash: what
-	// was begun is finished when the store is next opened. It
-	// returns a *ChangedError, and changes nothing, if a file is not what its
-	// edit was made for.
+	// Apply makes all the changes or none, even across a crash: a change that was begun
+	// is finished when the store is next opened. If a file does not match the Base of its
+	// edit, Apply changes nothing and returns a *ChangedError.
 	Apply(ctx context.Context, edits []Edit) error
 }
 
-// ErrChanged is the cause of every refusal to write over what another program
-// changed.
+// ErrChanged is the cause of every refusal to overwrite another program's change.
 var ErrChanged = errors.New("changed under us")
 
-// ChangedError tells which file was not what its edit was made for.
+// ChangedError reports a file that does not match the Base of its edit.
 type ChangedError struct {
 	Path      string
 	Want, Got Hash

@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Begun reports whether a run in this state was begun and can be resumed.
+// Begun reports whether a run in this state has begun and can be resumed.
 func (s State) Begun() bool { return s.Open() && s != NotStarted }
 
-// Is reports whether a run is about what a person asks for. A goal that says nothing is
-// that of any run.
+// Is reports whether a run matches the goal. An empty goal matches every run.
 func (g Goal) Is(r *Run) bool {
 	switch {
 	case g.ID != "":
@@ -26,8 +25,8 @@ func (g Goal) Is(r *Run) bool {
 	return true
 }
 
-// WholeID gives the id of the run of a kind that is listed under a name; a name that
-// no run has is that of a new one.
+// WholeID returns the id of the run of a kind that is listed under a name, or the name
+// itself, as the id of a new run, if there is none.
 func WholeID(runs []*Run, kind Kind, name string) string {
 	if slices.ContainsFunc(runs, func(r *Run) bool { return r.Kind == kind && r.ID == name }) {
 		return name
@@ -40,11 +39,12 @@ func WholeID(runs []*Run, kind Kind, name string) string {
 	return name
 }
 
-// maxText bounds what a person says: it goes into state files and prompts whole.
+// maxText bounds what a person may say: the text goes into state files and prompts in
+// full.
 const maxText = 64 << 10
 
-// CheckText refuses text of a person that must not reach a state file or a prompt: none
-// at all, too much, what is no UTF-8, and control characters other than line ends and
+// CheckText rejects a person's text that must not reach a state file or a prompt: empty
+// text, too much text, invalid UTF-8, and control characters other than newlines and
 // tabs.
 func CheckText(s string) error {
 	switch {

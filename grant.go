@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Grant is what the program of an agent can be told to allow after it refused a call, in
-// its own words. Only a person's answer gives it.
+// Grant is what an agent CLI can be told to allow after it refused a call, in its own
+// syntax. Only a person's answer grants it.
 type Grant struct {
-	Agent string `json:"agent"` // the preset whose words they are
-	// Once allows the call until its step is finished, Run allows such calls in the
-	// whole run. Run is empty where nothing but Once can be said. Wide tells that the
-	// words of Once fit more than the call: the program can be told nothing narrower.
+	Agent string `json:"agent"` // the preset whose syntax this is
+	// Once allows the call until its step is finished; Run allows such calls for the
+	// whole run and is empty if only Once can be expressed. Wide says that Once allows
+	// more than the one call because nothing narrower can be expressed.
 	Once []string `json:"once"`
 	Run  []string `json:"run,omitempty"`
 	Wide bool     `json:"wide,omitempty"`
 }
 
-// The answers to a question about a grant; what it allows follows the first two.
+// The answers to a question about a grant; the first two are followed by what they allow.
 const (
 	allowOnce = "allow once: "
 	allowWide = "allow once, with all else that fits these words: "
@@ -25,7 +25,7 @@ const (
 	refuse    = "refuse"
 )
 
-// Options are the answers a person chooses from. They show what is granted word for word.
+// Options are the answers to choose from. They show literally what is granted.
 func (g *Grant) Options() []string {
 	once := allowOnce
 	if g.Wide {
@@ -38,8 +38,9 @@ func (g *Grant) Options() []string {
 	return append(out, refuse)
 }
 
-// Given is what an answer grants, nil for nothing, and whether it holds for the whole
-// run. The words are always those of the question, never those of the answer.
+// Given returns what an answer grants, nil for nothing, and whether it applies to the
+// whole run. The result always comes from the question, never from the text of the
+// answer.
 func (g *Grant) Given(answer string) (words []string, run bool) {
 	q := Question{Options: g.Options()}
 	switch option := q.Option(answer); {

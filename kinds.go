@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is the sort of workflow a run is. Its word is part of the JSON contract.
+// Kind is the kind of workflow of a run. Its word is part of the JSON contract.
 type Kind string
 
 // The kinds of runs.
@@ -22,47 +22,47 @@ const (
 	KindSpecPipeline Kind = "spec-pipeline" // orchestrate: gather, assess, research, write, critique
 )
 
-// KindFacts are what holds for every run of a kind. The zero value holds for a kind that
-// is not in the table.
+// KindFacts holds what is true of every run of a kind. The zero value applies to a kind
+// that is not in the table.
 type KindFacts struct {
 	Kind Kind
-	// Startable: a person can start one from nothing. Goalless: without saying what for.
+	// Startable: a person can start one from nothing. Goalless: without stating a goal.
 	Startable, Goalless bool
-	// Phased: it goes through phases one after the other; the choices of seed 001 apply.
+	// Phased: it goes through phases in order; the choices of seed 001 apply.
 	Phased bool
-	// ByUnit: where its layout offers no choices, a person chooses among what comes next.
-	// Skips: that can be left out, too.
+	// ByUnit: if its layout offers no choices, a person chooses among the next units.
+	// Skips: these can also be skipped.
 	ByUnit, Skips bool
 	// AnswerFirst: while it waits for an answer, continuing without one starts nothing.
 	AnswerFirst bool
-	// Reopens: its files take it back that a person ended it.
+	// Reopens: its files can undo a person's decision to end it.
 	Reopens bool
-	// Needs: its steps name everything that they need.
+	// Needs: its steps list everything they depend on.
 	Needs bool
-	// Kept: its state is a person's own file. Giving the run up resets what is begun and
+	// Kept: its state is a person's own file. Giving the run up resets what was begun and
 	// archives nothing.
 	Kept bool
-	// Given: another tool makes its state, so it cannot be started from scratch.
+	// Given: another tool creates its state, so it cannot be started from scratch.
 	Given bool
-	// Document: its state is a document in which stands what the work is measured by.
+	// Document: its state is a document that also defines what the work is measured by.
 	Document bool
-	// Stories: its steps are stories, each of them a run of its own.
+	// Stories: its steps are stories, each a run of its own.
 	Stories bool
-	// Tries: every try is a run of its own, so that a later one supersedes it.
+	// Tries: every try is a run of its own, superseded by a later one.
 	Tries bool
-	// Inert: the files of its steps are plans, which never carry a status.
+	// Inert: the files of its steps are plans and never carry a status.
 	Inert bool
 	// Checkout: it has a branch and a checkout of its own.
 	Checkout bool
-	// Shared are the names of folders that hold a person's own files beside its state.
+	// Shared are the names of folders that hold a person's own files next to its state.
 	Shared []string
-	// Later are patterns of the steps that its files do not name when it begins. Grows:
-	// it gets further steps, which only the work itself plans.
+	// Later are patterns of steps that its files do not list at the beginning. Grows: it
+	// gains steps that only the work itself plans.
 	Later []string
 	Grows bool
 }
 
-// kinds are all kinds, in the order of help texts.
+// kinds lists all kinds, in the order of help texts.
 var kinds = []KindFacts{
 	{Kind: KindStory, Startable: true, Phased: true, Kept: true, Document: true},
 	{Kind: KindSpecPipeline, Startable: true, Phased: true},
@@ -82,10 +82,10 @@ var kinds = []KindFacts{
 	{Kind: KindWorkflow, Phased: true},
 }
 
-// Kinds lists the facts about all kinds, in the order of help texts.
+// Kinds returns the facts about all kinds, in the order of help texts.
 func Kinds() []KindFacts { return slices.Clone(kinds) }
 
-// Facts gives what holds for every run of the kind.
+// Facts returns what is true of every run of the kind.
 func (k Kind) Facts() KindFacts {
 	i := slices.IndexFunc(kinds, func(f KindFacts) bool { return f.Kind == k })
 	if i < 0 {
@@ -94,8 +94,8 @@ func (k Kind) Facts() KindFacts {
 	return kinds[i]
 }
 
-// Comes reports whether the work on a run of the kind can come to a step that its files
-// do not name.
+// Comes reports whether work on a run of the kind can reach a step that its files do not
+// list.
 func (f KindFacts) Comes(step string) bool {
 	return slices.ContainsFunc(f.Later, func(pattern string) bool {
 		ok, err := path.Match(pattern, step)

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Next decides what to do about a run. It is the whole resume algorithm and it
-// is pure: the same arguments give the same decision, and nothing is changed.
+// Next decides what to do about a run. It is the entire resume algorithm, and it is pure:
+// the same arguments give the same decision, and nothing is changed.
 //
-// The run must carry the findings of all checks, and its steps the evidence
-// that was gathered. What holds for every answer: no unit is offered whose
-// dependencies are not closed; nothing is Safe with a blocking finding; nothing
-// is Complete with an open step; unknown is never done.
+// The run must carry the findings of all checks, and its steps the evidence gathered.
+// Every answer satisfies these rules: no unit is offered whose dependencies are not
+// closed; nothing is Safe with a blocking finding; nothing is Complete with an open step;
+// unknown is never done.
 func Next(r *Run, o Observed, rules Policy) Decision {
 	d := Decision{State: r.State, Verdict: VerdictNone}
 	d.weigh(r, rules)
@@ -32,8 +32,8 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.refuse(Running, why)
 		return d
 	case o.LiveSession(r, true) != nil:
-		// An agent works in the folder, on this run or another: a second one
-		// beside it would cost work.
+		// An agent is working in the folder, on this run or another. A second one next to
+		// it would destroy work.
 		s := o.LiveSession(r, true)
 		state := Running
 		if r.State == NotStarted {
@@ -56,8 +56,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		}
 		return d
 	case r.State == Complete:
-		// The run is marked complete while a step is not: a person settles
-		// that.
+		// The run is marked complete although a step is not. A person settles that.
 		d.State = Waiting
 		d.because(fmt.Sprintf("it is marked complete, but %s is open", d.open(r)[0]))
 		d.ask(r)
@@ -105,9 +104,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	return d
 }
 
-// unsure says why only a person knows whether an agent works, or has worked, on a run;
-// "" if nothing speaks for that. A session that waits can be given something to do at any
-// moment, and what was done elsewhere may be meant to be merged.
+// unsure says why only a person can know whether an agent is working, or has worked, on a
+// run; "" if nothing suggests it. An idle session can be given work at any moment, and
+// work done elsewhere may be meant to be merged.
 func (o Observed) unsure(r *Run) string {
 	if s := o.LiveSession(r, false); s != nil {
 		return s.Waits()
@@ -123,13 +122,12 @@ func (o Observed) unsure(r *Run) string {
 	return ""
 }
 
-// contestsEnd reports whether a finding says that a run is not as complete as it is
-// marked.
+// contestsEnd reports whether a finding contradicts that a run is complete.
 func (f Finding) contestsEnd() bool {
 	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere}, f.Code)
 }
 
-// heed starts the agent that a person chose to continue with, whatever else waits.
+// heed starts the agent that a person chose to continue with, whatever else is pending.
 func (d *Decision) heed(r *Run, c Choice) {
 	if d.Action != Ask || !c.Means().Agent || r.Resume == nil || r.Resume.Type != ActiveAgent {
 		return
@@ -140,8 +138,8 @@ func (d *Decision) heed(r *Run, c Choice) {
 	}
 }
 
-// waits lists the open steps that questions to a person are about, where the files alone
-// would let the run continue; nil where a question is about more than a step.
+// waits lists the open steps that questions are about, if the files alone would let the
+// run continue; nil if a question concerns more than one step.
 func (r *Run) waits(a Action) (out []string) {
 	filed := cmp.Or(r.filed, r.State)
 	if a != Ask && a != Start || filed != NotStarted && filed != Interrupted {
@@ -157,8 +155,8 @@ func (r *Run) waits(a Action) (out []string) {
 	return out
 }
 
-// suspend makes a decision cautious where an agent began something, left no
-// result, and what became of it is unknown.
+// suspend makes a decision cautious if an agent began something, left no result, and its
+// effect is unknown.
 func (d *Decision) suspend(r *Run, o Observed) {
 	for _, u := range o.UnreadOn(r) {
 		if d.Verdict == Safe {
@@ -179,7 +177,7 @@ func (d *Decision) suspend(r *Run, o Observed) {
 	}
 }
 
-// weigh sorts the steps by what evidence says beside their ledgers.
+// weigh classifies the steps by the evidence found outside their ledgers.
 func (d *Decision) weigh(r *Run, rules Policy) {
 	if closed := r.Progress().Done; closed > 0 {
 		d.Keep = make([]string, 0, closed)
@@ -201,7 +199,7 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 		case s.Status.Closed():
 			d.Keep = append(d.Keep, s.ID)
 		default:
-			// They are counted in their order: one behind a hole is not marked.
+			// They are counted in order: a part after a gap is not marked.
 			for k := 0; k < len(s.Parts) && s.Parts[k].Landed(); k++ {
 				d.Verify = append(d.Verify, s.Parts[k].Unit(committed))
 			}
@@ -211,13 +209,13 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 
 const committed = "a commit for it exists; check and mark it instead of doing it again"
 
-// Landed reports whether git shows the whole of the step where the run works.
+// Landed reports whether git has all of the step where the run works.
 func (s *Step) Landed() bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.For && e.Kind == EvidenceCommit && !e.Elsewhere })
 }
 
-// against reports whether evidence contradicts that the step is done and none
-// supports it.
+// against reports whether evidence contradicts the step's completion and none supports
+// it.
 func against(s *Step) bool {
 	no := false
 	for _, e := range s.Evidence {
@@ -229,8 +227,8 @@ func against(s *Step) bool {
 	return no
 }
 
-// offer lists what may be started: the layout's own offers first, then, if
-// nothing is left of them, the first open step that is ready.
+// offer lists what may be started: the layout's own offers first or, if none of them is
+// left, the first open step that is ready.
 func (d *Decision) offer(r *Run) {
 	if !r.State.Open() {
 		return
@@ -269,7 +267,7 @@ func (d *Decision) offer(r *Run) {
 	}
 }
 
-// spent reports whether there are units and the attempts of all of them are used up.
+// spent reports whether there are units and all of them have used up their attempts.
 func (r *Run) spent(units []Unit) bool {
 	for _, u := range units {
 		if !slices.ContainsFunc(r.Spent, func(s Spent) bool { return s.Unit == u.ID }) {
@@ -279,8 +277,7 @@ func (r *Run) spent(units []Unit) bool {
 	return len(units) > 0
 }
 
-// ready reports whether everything a step needs is closed, or landed where the
-// caller says so.
+// ready reports whether everything a step needs is closed, or is among landed.
 func (r *Run) ready(s *Step, landed ...map[string]bool) bool {
 	for _, id := range s.Needs {
 		need := r.Step(id)
@@ -294,7 +291,7 @@ func (r *Run) ready(s *Step, landed ...map[string]bool) bool {
 	return true
 }
 
-// prerequisites finds files that are missing and the steps that make them.
+// prerequisites finds missing files and the steps that make them.
 func (d *Decision) prerequisites(r *Run) {
 	if !r.State.Open() {
 		return
@@ -315,7 +312,7 @@ func (d *Decision) prerequisites(r *Run) {
 	}
 }
 
-// open lists the steps that are left to do.
+// open lists the steps still to be done.
 func (d *Decision) open(r *Run) []string {
 	var out []string
 	for i := range r.Steps {
@@ -330,8 +327,8 @@ func (d *Decision) start(r *Run) {
 	d.because(r.Reason)
 	switch {
 	case len(d.Again) > 0:
-		// What an earlier phase should have left is gone: it runs again
-		// before anything that builds on it.
+		// The output of an earlier phase is gone: it runs again before anything that
+		// builds on it.
 		s := r.Step(d.Again[0])
 		point := s.Unit("what it should have left is missing, so it runs again")
 		d.Action, d.Point = Start, &point
@@ -366,7 +363,7 @@ func (d *Decision) because(why string) {
 	}
 }
 
-// judge turns findings and doubts into the verdict.
+// judge derives the verdict from findings and doubts.
 func (d *Decision) judge(r *Run) {
 	switch {
 	case r.Worst() == Blocking:

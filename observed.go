@@ -7,43 +7,42 @@ import (
 	"time"
 )
 
-// Observed is what the world says beside the state files, at one moment. It is
-// plain data, so that deciding stays pure: the same Run and the same Observed
-// give the same answer. What was not looked at is nil or empty, never false.
+// Observed is what the world outside the state files says, at one moment. It is plain
+// data, so that deciding stays pure: the same Run and the same Observed give the same
+// answer. Anything not looked at is nil or empty, never false.
 type Observed struct {
 	Now time.Time
-	// Git is nil where there is no repository, or it was not looked at.
+	// Git is nil if there is no repository or it was not looked at.
 	Git *Git
-	// GitError says why git could not be asked, if it could not. GitTodo is what a person
-	// can do about it where there is a repository and git does not work with it.
+	// GitError says why git could not be asked. GitTodo is what a person can do about it
+	// if there is a repository that git does not work with.
 	GitError, GitTodo string
-	// Astray are the commits that hold work which was accepted here and that are not in
-	// the history of where their run continues, by hash.
+	// Astray are commits, by hash, whose work was accepted here but which are not in the
+	// history where their run continues.
 	Astray map[string]Astray
-	// Removed are, by a commit that is the last one made for a run, the files that it has and
-	// that are gone since, under any name. Wrote are, by a commit that holds accepted work, the
-	// files that it wrote, where some of them may be among those.
+	// Removed lists, by the last commit made for a run, the files that it has and that are
+	// gone since, under any name. Wrote lists, by a commit with accepted work, the files
+	// that it wrote, if some of them may be among those.
 	Removed, Wrote map[string][]string
-	// Owners tells of the recorded owners, by the place of the record.
+	// Owners holds the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
 	// Peers are all runs of the project, the examined one included.
 	Peers []*Run
-	// Sections tells, by path, which sections of a document changed since the
-	// run that rests on it was last active.
+	// Sections lists, by path, the sections of a document that changed since the run
+	// based on it was last active.
 	Sections map[string][]SectionChange
-	// Sessions are those of agent CLIs that worked in the project or in a
-	// checkout of it, the latest first; SessionsUnread says what was not looked
-	// at, and why.
+	// Sessions are agent CLI sessions that worked in the project or one of its checkouts,
+	// latest first. SessionsUnread says what was not read, and why.
 	Sessions       []Session
 	SessionsUnread []UnreadSession
 }
 
-// SectionChange is a section of a Markdown document that is not what it was.
+// SectionChange is a changed section of a Markdown document.
 type SectionChange struct {
-	Title   string // as it stands now, or stood before if it was removed
+	Title   string // its current title, or the former one if it was removed
 	Added   bool
 	Removed bool
-	Commit  string // the state it is compared with
+	Commit  string // the commit it is compared with
 }
 
 // OwnerLife is what is known of one recorded owner, and why.
@@ -52,68 +51,67 @@ type OwnerLife struct {
 	Reason string
 }
 
-// Git is a repository as it stands. Paths are slash paths relative to the
-// project folder; a path outside of it begins with "../".
+// Git is the state of a repository. Paths are slash paths relative to the project folder;
+// a path outside it begins with "../".
 type Git struct {
 	Head      string // the commit, "" if there is none yet
 	Branch    string // short name, "" if detached
 	Detached  bool
 	Bare      bool
 	Shallow   bool
-	Operation string    // merge, rebase, cherry-pick, revert, bisect, am; "" if none is under way
+	Operation string    // merge, rebase, cherry-pick, revert, bisect, am; "" if none is in progress
 	IndexLock *LockFile // on the index, the head or the branch: nothing can be committed
 
 	Changed []Change // uncommitted and untracked
-	// ChangedMore is how many further changes there are beyond those listed.
+	// ChangedMore counts the changes beyond those listed.
 	ChangedMore int
-	// Untold says why git refuses to tell what is not committed in a checkout, by its
-	// path, "." for this one: its index is damaged or may not be read.
+	// Untold says why git cannot list uncommitted changes in a checkout, by its path, "."
+	// for this one: the index is damaged or may not be read.
 	Untold map[string]string
 
-	// Unheard tells that git did not answer all that it was asked; GitError says what is
+	// Unheard says that git did not answer everything it was asked; GitError says what is
 	// missing.
 	Unheard bool
 
 	Branches  []Branch
 	Worktrees []Worktree
-	// Broken are branches that a power cut left pointing at no commit.
+	// Broken are branches that point at no commit, as after a power cut.
 	Broken    []string
 	HasRemote bool
-	// Unpushed counts commits on local branches that no remote has; it is
-	// meaningless without a remote.
+	// Unpushed counts commits on local branches that no remote has. It is meaningless
+	// without a remote.
 	Unpushed int
 
-	// IndexAt is when git's index was last written, where that stands in for Changed:
-	// what was written later was not checked out.
+	// IndexAt, if it replaces Changed, is when git's index was last written: later writes
+	// did not come from a checkout.
 	IndexAt time.Time
 
-	// Commits are the latest of all local branches, newest first, as far back
-	// as was looked; Complete tells whether that is all of the history.
+	// Commits are the latest of all local branches, newest first, as far back as was
+	// read. Complete says whether that is the whole history.
 	Commits  []Commit
 	Complete bool
-	// Dropped are the latest commits that were made here and are on no branch any longer,
-	// while something of what they changed is here. Those whose subject a commit on a branch
-	// has are left out: they were rebased or amended.
+	// Dropped are the latest commits made here that no branch contains any more although
+	// part of their changes is present. Commits that share a subject with one on a branch
+	// are omitted: they were rebased or amended.
 	Dropped []Commit
-	// Past is what the latest commits on the head left of lists of tasks with check
-	// boxes, by path, the newest first. Such a list does not say itself what was
-	// done last.
+	// Past holds, by path, earlier versions of task lists from the latest commits on the
+	// head, newest first. Such a list does not itself say what was done last.
 	Past map[string][]Version
-	// Lost are the files of which the checkout has less than the head, as the head has
-	// them: they are missing, or end where the head's version continues.
+	// Lost are files, as the head has them, that are missing or truncated in the
+	// checkout.
 	Lost map[string][]byte
-	// Unmerged are files of open runs as other local branches have them, where commits
-	// that the head does not have changed them.
+	// Unmerged are files of open runs on other local branches that have commits changing
+	// them which the head does not have.
 	Unmerged []Unmerged
-	// Known tells for the hashes that ledgers record whether the repository
-	// has such a commit.
+	// Known says, for each hash recorded in a ledger, whether the repository has that
+	// commit.
 	Known map[string]bool
 }
 
-// Unmerged is what a branch has of open runs that the head does not have.
+// Unmerged is what a branch, but not the head, has of open runs.
 type Unmerged struct {
 	Branch string
-	At     time.Time // of the last commit that changed some of it
+	At     time.Time // of the last commit that changed any of it
 	Files  map[string][]byte
 }
 
@@ -123,8 +121,8 @@ type Version struct {
 	Content []byte
 }
 
-// Unchanged reports whether a file that was last written at some time is as git has it.
-// It is false where that is not known.
+// Unchanged reports whether a file last written at a given time is as git has it. It is
+// false if unknown.
 func (g *Git) Unchanged(name string, written time.Time) bool {
 	if !g.IndexAt.IsZero() {
 		return !written.After(g.IndexAt)
@@ -134,9 +132,9 @@ func (g *Git) Unchanged(name string, written time.Time) bool {
 	})
 }
 
-// LastActivity is when a run was last active that knows it by the time of a file alone,
-// where git tells better. known is false where the time does not rest on a file that is
-// as git has it.
+// LastActivity returns when a run was last active if the run knows this only from a
+// file's time and git knows better. known is false if the time does not come from a file
+// that is as git has it.
 func (g *Git) LastActivity(r *Run) (at time.Time, known bool) {
 	file := r.LastActivitySource
 	if file.File == "" || file.Line != 0 || !g.Unchanged(file.File, r.LastActivity) {
@@ -148,9 +146,9 @@ func (g *Git) LastActivity(r *Run) (at time.Time, known bool) {
 	return r.LastActivity, true
 }
 
-// ContentAt tells when a commit last changed what a file holds, whatever its name was
-// then. The time is zero if the commits that are listed do not reach that far; listed
-// is false if none of them tells of the file.
+// ContentAt returns when a commit last changed a file's content, under whatever name. The
+// time is zero if the listed commits do not reach back that far; listed is false if none
+// of them mentions the file.
 func (g *Git) ContentAt(name string) (at time.Time, listed bool) {
 	for _, c := range g.Commits {
 		i := slices.IndexFunc(c.Files, func(f FileChange) bool { return f.Path == name })
@@ -170,15 +168,15 @@ func (g *Git) ContentAt(name string) (at time.Time, listed bool) {
 	return time.Time{}, listed
 }
 
-// Astray is a commit that is not in the history of where its run continues, and what is
-// there of it all the same: files that it changed are as it left them, as they were
-// before it, or neither. All are zero where that cannot be told.
+// Astray is a commit that is not in the history where its run continues, with what is
+// nevertheless present of it: the numbers of files that are as it left them, as they were
+// before it, or neither. All are zero if unknown.
 type Astray struct {
-	Branch              string // one that has it, "" if none does
+	Branch              string // a branch that has it, "" if none does
 	Here, Undone, Other int
 }
 
-// LockFile is a lock some program left or holds.
+// LockFile is a lock that a program left or holds.
 type LockFile struct {
 	Path   string
 	Since  time.Time
@@ -214,7 +212,7 @@ type Worktree struct {
 	Bare     bool
 	Locked   bool
 	LockWhy  string
-	Gone     bool // git lists it, its folder is not there
+	Gone     bool // git lists it, but its folder is missing
 	Main     bool
 }
 
@@ -226,8 +224,8 @@ type Commit struct {
 	Branch  string // a branch that reaches it
 	OnHead  bool   // the current branch reaches it
 	Steps   []string
-	// Files are the paths it changed, where that was asked for. A commit at the edge of a
-	// shallow clone lists all that it holds: which of them it changed is not known.
+	// Files are the paths it changed, if requested. A commit at the edge of a shallow
+	// clone lists everything it contains: which files it changed is unknown.
 	Files []FileChange
 	Merge bool
 	Edge  bool

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Options lists the ways to continue a run that a person can choose from
-// once this decision is made, the usual one first. It is what the layout
-// offers, without what the decision rules out: nothing for a run that is being
-// worked on or where nothing is left, and no plain continuing of a run whose
-// state must be mended first.
+// Options lists the ways to continue a run under this decision, the default first. It is
+// what the layout offers, minus what the decision rules out: nothing for a run that is
+// being worked on or has nothing left, and no plain continue for a run whose state must
+// be repaired first.
 func (d Decision) Options(r *Run) []Option {
 	options := d.options(r)
 	continues := func(o Option) bool { return o.Means().Continues }
@@ -36,8 +35,8 @@ func (d Decision) Options(r *Run) []Option {
 	return options
 }
 
-// tryAgain adds another try to the ways to continue a run whose next step has used up
-// its attempts: continuing as it stands starts nothing.
+// tryAgain adds a retry for a run whose next step has used up its attempts, because plain
+// continuing would start nothing.
 func (d Decision) tryAgain(options []Option) []Option {
 	out := without(options, func(o Option) bool { return o.Key == OptionRestart })
 	for i := range out {
@@ -49,8 +48,8 @@ func (d Decision) tryAgain(options []Option) []Option {
 	return slices.Insert(out, at, Option{OptionRestart, "Try " + d.Point.name() + " again"})
 }
 
-// unusedAnswer gives what a person said, where no question is open and the answer has
-// not been used yet.
+// unusedAnswer returns a person's answer that has not been used yet, if no question is
+// open.
 func (r *Run) unusedAnswer() (string, bool) {
 	if len(r.PendingQuestions()) > 0 || !r.State.Open() {
 		return "", false
@@ -63,8 +62,7 @@ func (r *Run) unusedAnswer() (string, bool) {
 	return "", false
 }
 
-// Gone is the finding that files of the run are gone without which it cannot be told
-// what it is; nil if they are there.
+// Gone returns the finding that files essential to identifying the run are gone, or nil.
 func (r *Run) Gone() *Finding {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Code == CodeStateGone && f.Severity == Blocking {
@@ -75,8 +73,8 @@ func (r *Run) Gone() *Finding {
 }
 
 // Refreshable reports whether the run can be started from scratch, which archives its
-// folder: not where that holds a person's own plans beside the state, or where another tool
-// makes that.
+// folder. It cannot if the folder also holds a person's own plans or if another tool
+// creates it.
 func (r *Run) Refreshable() bool {
 	facts := r.Kind.Facts()
 	return !facts.Given && !slices.Contains(facts.Shared, path.Base(r.Path))
@@ -88,14 +86,14 @@ func (d Decision) options(r *Run) []Option {
 	case d.Action == Finish, d.Action == Refuse && d.State == Running:
 		return nil
 	case r.Gone() != nil:
-		// There is nothing to start again from.
+		// There is nothing to restart from.
 		return []Option{{OptionRepair, "Rebuild its files from the journal"}, {OptionClean, "Give the run up"}}
 	case len(r.Options) == 0 && r.Resume == nil && kind.ByUnit:
 		return d.unitOptions(r)
 	case len(r.Options) > 0 || r.Resume != nil || !kind.Phased:
 		options := d.choosable(r.ResumeOptions())
 		if kind.AnswerFirst && d.Action == Ask && !Offered(options, OptionAnswer) {
-			// The question stands behind something else; it is still asked.
+			// The question is behind something else, but still has to be asked.
 			options = slices.Concat(r.answerOption(), r.skipGroupOption(), options)
 		}
 		return options
@@ -103,8 +101,8 @@ func (d Decision) options(r *Run) []Option {
 	return d.stagedOptions(r)
 }
 
-// unitOptions are the choices for a run that continues with whatever comes next: the
-// tasks of a graph, plans without checkpoints.
+// unitOptions returns the choices for a run that continues with whatever comes next:
+// graph tasks, or plans without checkpoints.
 func (d Decision) unitOptions(r *Run) []Option {
 	options := r.answerOption()
 	if d.Point != nil && (len(options) == 0 || d.Independent()) {
@@ -123,9 +121,8 @@ func (r *Run) answerOption() []Option {
 	return nil
 }
 
-// Skippable gives the question whose group can be left out in place of an answer,
-// false if there is none. A question that takes only its options is none: what hangs
-// on it is more than a group.
+// Skippable returns the question whose group can be skipped instead of answering, if
+// there is one. A closed question does not qualify: more than a group depends on it.
 func (r *Run) Skippable() (Question, bool) {
 	for _, q := range r.PendingQuestions() {
 		if len(q.Group) > 0 && !q.Closed {
@@ -135,8 +132,8 @@ func (r *Run) Skippable() (Question, bool) {
 	return Question{}, false
 }
 
-// NoGroup tells why no group of a pending question can be left out, "" if one can or
-// none is asked about.
+// NoGroup says why the group of a pending question cannot be skipped, or "" if it can or
+// no question is about a group.
 func (r *Run) NoGroup() string {
 	if _, ok := r.Skippable(); ok {
 		return ""
@@ -157,7 +154,7 @@ func (r *Run) skipGroupOption() []Option {
 	return []Option{{OptionSkipGroup, "Skip " + q.Subject + " (" + r.openOf(q) + "); the question is closed without an answer"}}
 }
 
-// openOf names the steps of a question's group that are still open.
+// openOf names the open steps of a question's group.
 func (r *Run) openOf(q Question) string {
 	switch open := r.OpenIn(q.Group); len(open) {
 	case 0:
@@ -169,7 +166,7 @@ func (r *Run) openOf(q Question) string {
 	}
 }
 
-// OpenIn gives those of some steps that are not closed, in their order.
+// OpenIn returns those of the given steps that are not closed, in order.
 func (r *Run) OpenIn(steps []string) []string {
 	var out []string
 	for _, id := range steps {
@@ -180,7 +177,7 @@ func (r *Run) OpenIn(steps []string) []string {
 	return out
 }
 
-// choosable leaves out what cannot be chosen while the state is unreadable.
+// choosable omits the options that cannot be chosen while the state is unreadable.
 func (d Decision) choosable(options []Option) []Option {
 	if d.Action != Repair {
 		return options
@@ -188,8 +185,8 @@ func (d Decision) choosable(options []Option) []Option {
 	return without(options, func(o Option) bool { return o.Means().NeedsState })
 }
 
-// stagedOptions are the choices of seed 001: resume or restart, or, where it
-// cannot simply be resumed, a phase that is still valid or a clean-up.
+// stagedOptions returns the choices of seed 001: resume or restart or, if the run cannot
+// simply be resumed, a still valid phase or a clean-up.
 func (d Decision) stagedOptions(r *Run) []Option {
 	fresh := Option{OptionFresh, "Start the workflow from scratch (what was made so far is kept)"}
 	clean := Option{OptionClean, "Clean up the stale state and cancel (the state is archived)"}
@@ -215,9 +212,9 @@ func (d Decision) stagedOptions(r *Run) []Option {
 	return append(options, fresh, clean)
 }
 
-// Unrecoverable reports whether the run cannot be resumed as it stands: its
-// files do not say where it is, or one it cannot do without is gone and none of
-// its own steps would make it again.
+// Unrecoverable reports whether the run cannot be resumed as it is: its files do not say
+// where it stands, or an essential file is gone that none of its own steps would
+// recreate.
 func (d Decision) Unrecoverable(r *Run) bool {
 	if d.Action == Repair {
 		return true
@@ -227,8 +224,7 @@ func (d Decision) Unrecoverable(r *Run) bool {
 	})
 }
 
-// name is what a person calls the unit: its phase, and itself if that is
-// something else.
+// name is what a person calls the unit: its phase, plus the unit itself if that differs.
 func (u Unit) name() string {
 	switch {
 	case u.Phase == "":

@@ -2,7 +2,7 @@ package reprise
 
 import "slices"
 
-// Option is one way to continue that is offered to a person.
+// Option is one way to continue, as offered to a person.
 type Option struct {
 	Key   string `json:"key"`   // the word that chooses it, as a flag value
 	Label string `json:"label"` // what it does, in words
@@ -10,43 +10,43 @@ type Option struct {
 
 // The keys of options. They are part of the JSON contract and of the command line.
 const (
-	OptionContinue    = "continue"     // where it stands
-	OptionResume      = "resume"       // the same, for layouts that call it so
-	OptionResumeAgent = "resume-agent" // with the agent that was at work
+	OptionContinue    = "continue"     // from where it stands
+	OptionResume      = "resume"       // the same, for layouts that use this word
+	OptionResumeAgent = "resume-agent" // with the agent that was working
 	OptionRespawn     = "respawn"      // with a new agent in its place
 	OptionRestart     = "restart"      // with the current step from its beginning
 	OptionSkip        = "skip"         // without the current step
 	OptionSkipGroup   = "skip-group"   // without what a question is about
-	OptionFromPhase   = "from-phase"   // at a phase that a person names
+	OptionFromPhase   = "from-phase"   // from a phase that a person names
 	OptionAnswer      = "answer"       // once a question is answered
-	OptionFresh       = "fresh"        // from nothing; the old state is archived
-	OptionDiscard     = "discard"      // from nothing; what was built is given up
+	OptionFresh       = "fresh"        // from scratch; the old state is archived
+	OptionDiscard     = "discard"      // from scratch; what was built is given up
 	OptionClean       = "clean"        // not at all: the state is archived
 	OptionReview      = "review"       // shows what was built
 	OptionMerge       = "merge"        // merges what was built
-	OptionRepair      = "repair"       // mends the state first
+	OptionRepair      = "repair"       // repairs the state first
 )
 
-// OptionMeaning is what it means to choose an option.
+// OptionMeaning says what choosing an option implies.
 type OptionMeaning struct {
 	Key string
-	// Continues: it takes the run up as it stands, or its result.
+	// Continues: it continues the run as it is, or uses its result.
 	Continues bool
-	// Works: steps are worked on from the state that is there.
+	// Works: steps are worked on from the existing state.
 	Works bool
-	// NeedsState: it cannot be chosen while the state has to be mended.
+	// NeedsState: it cannot be chosen until the state is repaired.
 	NeedsState bool
-	// Agent: it is about the agent that was at work.
+	// Agent: it concerns the agent that was working.
 	Agent bool
-	// GivesUp: the state that is there is archived; with StartsOver the run begins again.
+	// GivesUp: the existing state is archived; with StartsOver, the run begins again.
 	GivesUp, StartsOver bool
-	// Always: it can be chosen for every run, offered or not.
+	// Always: it can be chosen for every run, even if not offered.
 	Always bool
 	// Shows: it changes nothing.
 	Shows bool
 }
 
-// OptionTable lists every option with what it means, in the order of help texts.
+// OptionTable lists every option and its meaning, in the order of help texts.
 func OptionTable() []OptionMeaning {
 	return []OptionMeaning{
 		{Key: OptionContinue, Continues: true, Works: true, NeedsState: true, Always: true},
@@ -67,8 +67,8 @@ func OptionTable() []OptionMeaning {
 	}
 }
 
-// OptionOf gives what a key means. No key stands for continuing; a key that is not in
-// the table means nothing, and known is false.
+// OptionOf returns the meaning of a key. The empty key means continuing; for an unknown
+// key, known is false.
 func OptionOf(key string) (m OptionMeaning, known bool) {
 	if key == "" {
 		key = OptionContinue
@@ -81,21 +81,21 @@ func OptionOf(key string) (m OptionMeaning, known bool) {
 	return table[i], true
 }
 
-// Means gives what it means to choose the option.
+// Means returns the meaning of the option.
 func (o Option) Means() OptionMeaning {
-	m, _ := OptionOf(o.Key) // what is not in the table means nothing
+	m, _ := OptionOf(o.Key) // an unknown key has the zero meaning
 	return m
 }
 
-// Means gives what it means to do as a person chose.
+// Means returns the meaning of the chosen option.
 func (c Choice) Means() OptionMeaning { return Option{Key: c.Option}.Means() }
 
-// Offered reports whether an option with this key is among some.
+// Offered reports whether options contains the key.
 func Offered(options []Option, key string) bool {
 	return slices.ContainsFunc(options, func(o Option) bool { return o.Key == key })
 }
 
-// without leaves out the options that are as said.
+// without omits the options for which so is true.
 func without(options []Option, so func(Option) bool) []Option {
 	return slices.DeleteFunc(slices.Clone(options), so)
 }

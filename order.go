@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// urgency orders states by how much a person who asks "what was interrupted
-// here" wants to see them first.
+// urgency ranks states by how much someone who asks "what was interrupted here?" wants to
+// see them first.
 func urgency(s State) int {
 	switch s {
 	case Running:
@@ -28,19 +28,19 @@ func urgency(s State) int {
 	return 7
 }
 
-// Reason is one thing that puts a run where it stands among the others. Where runs are
-// ordered by a sum, it adds Value times Weight to that.
+// Reason is one factor in a run's position among the others. If runs are ordered by a
+// sum, it contributes Value times Weight.
 type Reason struct {
 	Term          string
 	Value, Weight float64
 	Why           string
 }
 
-// Points is what the reason adds to the sum.
+// Points is the factor's contribution to the sum.
 func (r Reason) Points() float64 { return r.Value * r.Weight }
 
-// Reasons tells what puts a run where it stands among the others of its state: the rule
-// of its layout, where that has one, else the general rule.
+// Reasons returns what determines a run's position among the others in its state: its
+// layout's rule if it has one, otherwise the general rule.
 func (r *Run) Reasons() []Reason {
 	if len(r.Placed) > 0 {
 		return r.Placed
@@ -48,8 +48,8 @@ func (r *Run) Reasons() []Reason {
 	return []Reason{{Term: "last active", Why: "the run that was active last comes first"}}
 }
 
-// Shown is the state by which a run of that state is ordered: what was cut off here may
-// have a question before it continues, and stands with what was interrupted.
+// Shown returns the state by which a run is sorted. A run that was cut off may have a
+// question to answer first, but is listed with the interrupted ones.
 func (r *Run) Shown(state State) State {
 	if r.CutOff() && state == Waiting {
 		return Interrupted
@@ -57,18 +57,16 @@ func (r *Run) Shown(state State) State {
 	return state
 }
 
-// ByState gives runs in the order in which a person is shown them: what was interrupted
-// before what waits, what cannot be read and what was never begun. Runs of one state
-// stay as they are.
+// ByState sorts runs in display order: interrupted, then waiting, unreadable and not
+// begun. Runs in the same state keep their order.
 func ByState[R any](runs []R, state func(R) State) []R {
 	out := slices.Clone(runs)
 	slices.SortStableFunc(out, func(a, b R) int { return cmp.Compare(urgency(state(a)), urgency(state(b))) })
 	return out
 }
 
-// Compare orders two runs by the general rule: what was interrupted before what
-// waits, before what cannot be read, before what was never begun, before what is
-// closed; the most recently active first; ties by path.
+// Compare orders two runs by the general rule: interrupted, waiting, unreadable, not
+// begun, closed; within these, the most recently active first; ties by path.
 func Compare(a, b *Run) int {
 	return cmp.Or(
 		cmp.Compare(urgency(a.State), urgency(b.State)),
@@ -78,9 +76,8 @@ func Compare(a, b *Run) int {
 	)
 }
 
-// Merge joins lists that are each in order into one, by the general rule for
-// their heads. The order inside each list is kept: a layout that knows better
-// than the general rule has its way among its own runs.
+// Merge joins sorted lists into one, comparing their heads by the general rule. The order
+// within each list is kept: a layout's own order prevails among its runs.
 func Merge(lists ...[]*Run) []*Run {
 	var out []*Run
 	for {
@@ -98,9 +95,9 @@ func Merge(lists ...[]*Run) []*Run {
 	}
 }
 
-// Names gives every run a short name that is unambiguous among them: the number
-// its id begins with or what follows a time stamp, else the id, each also behind the
-// project it lies in, else layout:id, else layout:path. The same runs get the same names.
+// Names gives every run a short name that is unique among them: the number its id begins
+// with or what follows a time stamp; else the id; either with the run's project in front;
+// else layout:id; else layout:path. The same runs always get the same names.
 func Names(runs []*Run) map[*Run]string {
 	names := make(map[*Run]string, len(runs))
 	forms := []func(*Run) string{
@@ -124,8 +121,8 @@ func Names(runs []*Run) map[*Run]string {
 		var left []*Run
 		for _, r := range rest {
 			name := form(r)
-			// A name that is also the whole id of another run would mislead, and a command
-			// takes one that begins with a dash for an option.
+			// A name that is also another run's full id would mislead, and a command
+			// would take a name that begins with a dash for an option.
 			if name == "" || name[0] == '-' || count[name] > 1 || taken[name] || (ids[name] && name != r.ID) {
 				left = append(left, r)
 				continue
@@ -140,7 +137,7 @@ func Names(runs []*Run) map[*Run]string {
 	return names
 }
 
-// inProject puts the project of a run in front of its name.
+// inProject puts a run's project in front of its name.
 func inProject(r *Run, name string) string {
 	if r.Project == "" {
 		return ""
@@ -148,8 +145,8 @@ func inProject(r *Run, name string) string {
 	return r.Project + "/" + name
 }
 
-// shortID returns the number of an id of the form 004-title, and the name in
-// one of the form 20260212-0915-name or 2026-02-12-name; "" for other ids.
+// shortID returns the number of an id like 004-title, the name in one like
+// 20260212-0915-name or 2026-02-12-name, and "" for any other id.
 func shortID(id string) string {
 	head, rest, ok := strings.Cut(id, "-")
 	if !ok || !digits(head) {
@@ -172,9 +169,9 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// Select returns the runs an argument means: the one with exactly that name,
-// id, path, layout:id or project/name, else those whose name, id or path begins with it. More than
-// one result means that the argument is ambiguous.
+// Select returns the runs an argument refers to: the one with exactly that name, id,
+// path, layout:id or project/name, otherwise all whose name, id or path begins with it.
+// More than one result means that the argument is ambiguous.
 func Select(runs []*Run, arg string) []*Run {
 	arg = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(arg, "./"), "…"), "/")
 	names := Names(runs)

@@ -2,24 +2,24 @@ package reprise
 
 import "slices"
 
-// Outcome is what looking at a run, or working on it, came to. Exit codes follow from
-// it and from nothing else.
+// Outcome is the result of looking at a run or working on it. It alone determines the
+// exit code.
 type Outcome uint8
 
 // The outcomes.
 const (
-	OutcomeOK         Outcome = iota // safe to resume, or all that was asked for is done
+	OutcomeOK         Outcome = iota // safe to resume, or everything requested is done
 	OutcomeFailed                    // steps failed for good
 	OutcomeNothing                   // there is nothing to resume
-	OutcomeCaution                   // something is to be looked at first: it can be resumed, or is marked complete
+	OutcomeCaution                   // look first: it can be resumed, or is marked complete
 	OutcomeBlocked                   // something must be resolved first
-	OutcomeAsk                       // a person must say something first
-	OutcomeHeld                      // a living process works on it
-	OutcomeUnreadable                // its files do not tell where it stands
+	OutcomeAsk                       // a person must answer first
+	OutcomeHeld                      // a live process is working on it
+	OutcomeUnreadable                // its files do not say where it stands
 	OutcomeWait                      // for a time or a limit
 )
 
-// Outcome gives the decision in one word.
+// Outcome summarizes the decision.
 func (d Decision) Outcome() Outcome {
 	switch {
 	case d.Action == Repair || d.State == Unreadable:
@@ -31,7 +31,7 @@ func (d Decision) Outcome() Outcome {
 	case d.Verdict == BlockedVerdict:
 		return OutcomeBlocked
 	case d.Action == Ask && d.State == Stopped:
-		return OutcomeNothing // a person ended it, and nothing is asked
+		return OutcomeNothing // a person ended it, and there is no question
 	case d.Action == Ask:
 		return OutcomeAsk
 	case d.Action == Wait:
@@ -42,13 +42,14 @@ func (d Decision) Outcome() Outcome {
 	return OutcomeOK
 }
 
-// Contested reports whether the run is marked complete and something speaks against that.
+// Contested reports whether the run is marked complete although something contradicts
+// that.
 func (d Decision) Contested() bool { return d.Action == Finish && d.Verdict == Caution }
 
-// worst orders the outcomes of looking, the worst first.
+// worst lists the outcomes of looking at runs, worst first.
 var worst = []Outcome{OutcomeUnreadable, OutcomeBlocked, OutcomeHeld, OutcomeAsk, OutcomeWait, OutcomeCaution, OutcomeOK, OutcomeNothing}
 
-// Worse gives the worse of two outcomes of looking at runs.
+// Worse returns the worse of two outcomes of looking at runs.
 func (o Outcome) Worse(other Outcome) Outcome {
 	if slices.Index(worst, other) < slices.Index(worst, o) {
 		return other
@@ -56,7 +57,7 @@ func (o Outcome) Worse(other Outcome) Outcome {
 	return o
 }
 
-// Detected gives in one word how a run was interrupted, from its files alone.
+// Detected returns how a run was interrupted, from its files alone.
 func (r *Run) Detected(s ResumeState) Outcome {
 	switch {
 	case r.State == Unreadable:
@@ -69,8 +70,8 @@ func (r *Run) Detected(s ResumeState) Outcome {
 	return OutcomeOK
 }
 
-// ComesAfter reports whether a step of the run comes after another: it needs it or,
-// where no step of the run needs any, stands behind it.
+// ComesAfter reports whether a step comes after another: it needs it or, if no step of
+// the run has needs, it is listed later.
 func (r *Run) ComesAfter(step, other string) bool {
 	at := func(id string) int { return slices.IndexFunc(r.Steps, func(s Step) bool { return s.ID == id }) }
 	if !slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 }) {
@@ -91,9 +92,9 @@ func (r *Run) ComesAfter(step, other string) bool {
 	return false
 }
 
-// Latest gives the index of the run that was updated last, of those that no living
-// process works on, no person holds and that belong here; -1 if there is none. A time
-// that is not known, or is still to come, does not count.
+// Latest returns the index of the most recently updated run that belongs here and that no
+// live process works on and no person holds, or -1. Unknown and future times do not
+// count.
 func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 	best := -1
 	for i, r := range runs {
@@ -109,14 +110,14 @@ func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 	return best
 }
 
-// Independent reports whether something can be started that needs none of the answers
-// that the run waits for.
+// Independent reports whether something can be started that needs none of the pending
+// answers.
 func (d Decision) Independent() bool {
 	return len(d.Waits) > 0 && slices.ContainsFunc(d.Units, func(u Unit) bool { return !slices.Contains(d.Waits, u.ID) })
 }
 
-// From is the decision once a person chose to begin again at a step, "" for none: it is
-// started, and the step is the resume point where it comes before the one there was.
+// From returns the decision after a person chose to restart at a step, "" for none. The
+// step becomes the resume point if it comes before the current one.
 func (d Decision) From(r *Run, step string) Decision {
 	d.Action = Start
 	s := r.Step(step)

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Recall adds to a run what its journal tells and its files have no place for: how
-// often each step was started and sent back, when it ended last, whether a person
-// wants it done again, which stages were begun that are no steps, what a person was
-// asked and said, and in which mode it was started. Events stand in the order in which
-// they happened; what the files say of a question stays where no event answers it.
+// Recall adds to a run what its journal records and its files cannot express: how often
+// each step was started and sent back, when it last ended, whether a person wants it
+// repeated, which stages were begun that are not steps, what a person was asked and
+// answered, and in which mode the run was started. Events are in chronological order.
+// What the files say about a question stands unless an event answers it.
 //
-// A question without an answer makes an open run wait, a step that was started
-// makes one that its files say was not begun an interrupted one, an optional step that a
-// person asked for one that is complete, and a stop that was not taken back ends it;
-// nothing else changes its state.
+// The run's state changes only in these cases: an unanswered question makes an open run
+// wait; a started step makes a run interrupted that its files call not started, as does
+// an optional step requested in a complete run; and a stop that was not taken back ends
+// it.
 func (r *Run) Recall(events []Event) { r.recall(events, false) }
 
-// RecallOwn is Recall for a run that was begun here with steps that no one else may
-// change: everything done is in the journal before it is in the files. What the files
-// alone mark done or answered is a claim, of an agent that ticks off more than its own
-// step for instance: the step is not done by that and is Claimed, and the question stays
-// open. A step that is being worked on, or was cut off, is not done before its end is
-// on record.
+// RecallOwn is Recall for a run begun here whose steps no one else may change: everything
+// done is in the journal before it is in the files. What only the files mark done or
+// answered is a claim, for example by an agent that ticks off more than its own step.
+// Such a step is Claimed and not done, and such a question stays open. A step that is
+// being worked on, or was cut off, is not done until its end is recorded.
 func (r *Run) RecallOwn(events []Event) { r.recall(events, true) }
 
 func (r *Run) recall(events []Event, own bool) {
@@ -54,8 +53,8 @@ func (r *Run) recall(events []Event, own bool) {
 		}
 		switch ev.Kind {
 		case StateRestored:
-			// What was asked since then was taken back with the rest; what is
-			// still open is asked again.
+			// Questions asked since then were taken back with the rest; open ones are
+			// asked again.
 			stopped, begun = false, false
 			clear(asked)
 			clear(withdrawn)
@@ -87,7 +86,7 @@ func (r *Run) recall(events []Event, own bool) {
 			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Own: ev.Own, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
 		case QuestionAnswered:
 			if !q.Takes(ev.Text) {
-				break // it is no answer: the question is still open
+				break // not an answer: the question stays open
 			}
 			q.Answered, q.Applied, q.Answer = true, false, ev.Text
 			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
@@ -119,7 +118,7 @@ func (r *Run) recall(events []Event, own bool) {
 	}
 }
 
-// askedFor puts what need not be done before the rest once a person asks for it.
+// askedFor moves optional steps that a person asked for ahead of the rest.
 func (r *Run) askedFor() {
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -133,24 +132,24 @@ func (r *Run) askedFor() {
 	}
 }
 
-// Reopens reports whether a run that was ended is open again once a person continues it:
-// where only the journal ended it, and in layouts whose files take that back.
+// Reopens reports whether an ended run opens again when a person continues it: if only
+// the journal ended it, or if its layout's files can undo the end.
 func (r *Run) Reopens() bool {
 	return r.State == Stopped && (r.Kind.Facts().Reopens || r.filed.Open())
 }
 
-// Holds reports whether only a person lets the run continue, and there is no question
-// that they could answer: it was paused, its files say that it waits for them, or a
-// session is open in its folder.
+// Holds reports whether only a person can let the run continue and there is no question
+// to answer: it was paused, its files say that it waits for them, or a session is open in
+// its folder.
 func (d Decision) Holds(r *Run) bool {
 	_, answered := r.unusedAnswer()
 	return d.Action == Ask && d.State == Waiting && len(r.PendingQuestions()) == 0 && len(r.Asks) == 0 && !answered && !r.spent(d.Units)
 }
 
-// latestLife leaves out what happened before a run was last started, renewed or
-// archived, under its name. The mode is that in which it was last started: here, else
-// as its files say, which is mode, else the one in which it was taken up first.
-// Resuming it once in another one changes nothing for the next time.
+// latestLife drops the events before a run was last started, renewed or archived under
+// its name. The mode is the one it was last started in here, else the one its files
+// state, which is mode, else the one in which it was first resumed here. Resuming once in
+// another mode does not change the next.
 func latestLife(events []Event, mode string) (string, []Event) {
 	from := 0
 	for i := range events {
@@ -172,12 +171,12 @@ func latestLife(events []Event, mode string) (string, []Event) {
 	return mode, events[from:]
 }
 
-// LongestLimit is how long a usage limit is believed to last: weekly ones are the
-// longest there are. One that seems longer was recorded by a clock that was wrong,
-// and holds nothing up.
+// LongestLimit is the longest a usage limit is believed to last; the longest known are
+// weekly. Anything longer was recorded with a wrong clock and is ignored.
 const LongestLimit = 8 * 24 * time.Hour
 
-// limits are those that steps ran into, of steps that were not tried again since.
+// limits are the limits that steps ran into and that have not been retried since, by
+// step.
 type limits map[string]time.Time
 
 func (l *limits) add(ev *Event) {
@@ -194,7 +193,7 @@ func (l *limits) add(ev *Event) {
 	}
 }
 
-// first is when the first of them ends: something can be done from then on.
+// first returns when the first of them expires, so that something can be done.
 func (l limits) first() time.Time {
 	var at time.Time
 	for _, until := range l {
@@ -243,8 +242,8 @@ func (s *Step) recall(ev *Event, at int) {
 	}
 }
 
-// recallQuestion joins a question of the journal with that of the files. An answer
-// that was withdrawn stands in them still.
+// recallQuestion merges a question from the journal with that of the files. The files
+// still contain an answer that was withdrawn.
 func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 	for i := range r.Questions {
 		have := &r.Questions[i]
@@ -256,7 +255,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 			have.Options = q.Options
 		}
 		if have.Answered && have.Answer != "" && !have.Takes(have.Answer) {
-			// Words that the files keep and that say nothing.
+			// The files contain words that say nothing.
 			switch {
 			case q.Answered && have.Takes(q.Answer):
 				have.Answer, have.Applied = q.Answer, q.Applied
@@ -264,8 +263,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 				have.Answered, have.Applied, have.Answer = false, false, ""
 			}
 		}
-		// The files ask still: an answer that was applied did not take it
-		// away, so it is asked again.
+		// The files still ask although an answer was applied, so it is asked again.
 		switch {
 		case q.Answered && !q.Applied && !have.Answered && have.Takes(q.Answer):
 			have.Answered, have.Answer = true, q.Answer
@@ -276,7 +274,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 			have.AskedAt = q.AskedAt
 		}
 		have.By, have.Own = q.By, q.Own
-		// A step that begins again loses what shows in the files that its answer was used.
+		// A restarted step loses the traces in the files that its answer was used.
 		have.Applied = have.Applied || have.Answered && (withdrawn || q.Applied && have.Answer == q.Answer)
 		return
 	}

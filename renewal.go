@@ -2,7 +2,7 @@ package reprise
 
 import "slices"
 
-// Place is a Ref as it stands in a journal.
+// Place is a Ref as stored in a journal.
 type Place struct {
 	Layout string `json:"layout"`
 	ID     string `json:"id"`
@@ -10,18 +10,17 @@ type Place struct {
 	Kind   Kind   `json:"kind,omitempty"`
 }
 
-// Renewal follows the events of a journal for a fresh start that was decided and
-// may not be finished: from RunRenewed on, as long as nothing is
-// recorded but what that event said would follow.
+// Renewal tracks, through the events of a journal, a fresh start that was decided and may
+// be unfinished: from RunRenewed on, as long as only the announced events follow.
 type Renewal struct {
-	// Run is what begins again, zero while no fresh start is under way. Old is
-	// what is archived for that: as a rule the same, before.
+	// Run is what begins again, zero while no fresh start is in progress. Old is what
+	// gets archived for it, usually the same.
 	Run, Old Ref
-	// Then are all events that follow, Left those that are not on record.
+	// Then are all the events that follow, Left those not yet recorded.
 	Then, Left []Event
 }
 
-// Add moves on by one event.
+// Add processes one event.
 func (n *Renewal) Add(ev *Event) {
 	if ev.Kind == RunRenewed && ev.Run != nil {
 		*n = Renewal{Run: Ref(*ev.Run), Old: Ref(*ev.Run), Then: ev.Then, Left: ev.Then}
@@ -33,7 +32,7 @@ func (n *Renewal) Add(ev *Event) {
 	if !n.Open() {
 		return
 	}
-	// Some of it may have been left out on the way.
+	// Some of them may have been skipped.
 	next := slices.IndexFunc(n.Left, ev.Same)
 	if next < 0 {
 		*n = Renewal{}
@@ -42,18 +41,18 @@ func (n *Renewal) Add(ev *Event) {
 	n.Left = n.Left[next+1:]
 }
 
-// Of reports whether it is the fresh start of this run: a journal counts for no
+// Of reports whether this is the fresh start of the given run: a journal counts for no
 // other.
 func (n *Renewal) Of(ref Ref) bool { return n.Run.Layout == ref.Layout && n.Run.Path == ref.Path }
 
-// Moves reports whether the run begins again in another place than it was.
+// Moves reports whether the run begins again in another place.
 func (n *Renewal) Moves() bool { return n.Old.Layout != n.Run.Layout || n.Old.Path != n.Run.Path }
 
-// Open reports whether a fresh start is the last word. Where nothing of it is left
-// to be recorded, the files of the run may still have to follow.
+// Open reports whether the journal ends with a fresh start. Even if all its events are
+// recorded, the run's files may not reflect them yet.
 func (n *Renewal) Open() bool { return n.Run.Path != "" }
 
-// Same reports whether an event is the one that another said would follow.
+// Same reports whether an event is the announced one.
 func (ev *Event) Same(announced Event) bool {
 	return ev.Kind == announced.Kind && ev.Step == announced.Step && ev.Phase == announced.Phase && ev.Question == announced.Question
 }

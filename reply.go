@@ -5,43 +5,43 @@ import (
 	"unicode"
 )
 
-// Reply is what an agent says of its own work when it ends: the result file of
-// docs/reference/agents.md. It is a claim like any other; what it says is made is looked
+// Reply is what an agent says about its own work when it ends: the result file of
+// docs/reference/agents.md. It is a claim like any other: what it says was made is looked
 // for before it counts.
 type Reply struct {
-	// Outcome is done, failed, blocked or question; anything else, or nothing,
-	// leaves it to how the process ended.
+	// Outcome is done, failed, blocked or question. With anything else, or nothing, the
+	// exit of the process decides.
 	Outcome string `json:"outcome,omitempty"`
 	Summary string `json:"summary,omitempty"`
 	// Verdict is a reviewer's: approved, rejected, needs_work, concerns …
 	Verdict string `json:"verdict,omitempty"`
-	// Questions are for a person. With any, the step waits.
+	// Questions are for a person. If there are any, the step waits.
 	Questions []Asked `json:"questions,omitempty"`
-	// Gaps are what a validation found open.
+	// Gaps are what a validation found unresolved.
 	Gaps []Gap `json:"gaps,omitempty"`
-	// Issues are what a review wants changed, one sentence each.
+	// Issues are the changes a review asks for, one sentence each.
 	Issues []string `json:"issues,omitempty"`
 }
 
-// Asked is a question of an agent.
+// Asked is a question from an agent.
 type Asked struct {
 	ID      string   `json:"id,omitempty"`
 	Text    string   `json:"text"`
 	Subject string   `json:"subject,omitempty"` // a gap, a task group
 	Options []string `json:"options,omitempty"`
-	// Closed is for questions of our own, Own for those of agents: see Question. Grant
-	// is for those about a refused call; no reply of an agent can set it.
+	// Closed is for our own questions and Own for those of agents; see Question. Grant is
+	// for questions about a refused call; an agent's reply cannot set it.
 	Closed bool   `json:"-"`
 	Own    string `json:"-"`
 	Grant  *Grant `json:"-"`
 }
 
-// Question is the question before it is on record.
+// Question returns the question before it is recorded.
 func (a Asked) Question() Question {
 	return Question{ID: a.ID, Text: a.Text, Subject: a.Subject, Options: a.Options, Closed: a.Closed, Own: a.Own}
 }
 
-// Gap is something a specification leaves open.
+// Gap is something a specification leaves unresolved.
 type Gap struct {
 	ID       string `json:"id"`
 	Priority string `json:"priority,omitempty"` // Critical, Important, Minor
@@ -51,20 +51,19 @@ type Gap struct {
 // Ruling is what a reviewer's verdict means.
 type Ruling uint8
 
-// What a verdict can mean. Only Passes lets anything pass; what concerns mean is
-// for each kind of work to say.
+// What a verdict can mean. Only Passes lets work pass; each kind of work decides what
+// concerns mean.
 const (
 	NoRuling           Ruling = iota // no verdict was given
 	Passes                           // approved
 	PassesWithConcerns               // approved by some conventions, not by others
 	SendsBack                        // to be done again
 	Holds                            // the reviewer cannot continue
-	UnclearRuling                    // a word without a meaning
+	UnclearRuling                    // a word with no known meaning
 )
 
-// RulingOf gives the meaning of a verdict, whatever its case and punctuation.
-// Only whole phrases count: "not approved" is not approved, and a word that is
-// not known passes nothing.
+// RulingOf returns the meaning of a verdict, ignoring case and punctuation. Only whole
+// phrases count: "not approved" is not approved, and an unknown word passes nothing.
 func RulingOf(verdict string) Ruling {
 	words := strings.FieldsFunc(strings.ToLower(verdict), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	switch strings.Join(words, " ") {

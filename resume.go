@@ -2,9 +2,9 @@ package reprise
 
 import "strconv"
 
-// ResumeState is the answer of seed 000, field for field: the first match
-// decides Type, and what else was found stands in Also, so that a pending
-// question behind an active agent is not hidden.
+// ResumeState is the answer of seed 000, field for field. The first match decides Type;
+// whatever else was found goes into Also, so that a pending question behind an active
+// agent is not hidden.
 type ResumeState struct {
 	Interrupted    bool       `json:"interrupted"`
 	Type           ResumeType `json:"type,omitempty"`
@@ -25,10 +25,10 @@ type ResumeState struct {
 	Also []ResumeState `json:"also,omitempty"`
 }
 
-// ResumeType is how a run was interrupted.
+// ResumeType says how a run was interrupted.
 type ResumeType string
 
-// The types of the seed.
+// The types defined by the seed.
 const (
 	ActiveAgent          ResumeType = "active_agent"
 	PartialPlan          ResumeType = "partial_plan"
@@ -36,8 +36,8 @@ const (
 	PendingClarification ResumeType = "pending_clarification"
 )
 
-// Options lists what can be chosen for a run in this state, the usual choice
-// first. Nothing is offered for a run that was not interrupted.
+// Options lists the choices for a run in this state, the default first. A run that was
+// not interrupted has none.
 func (s ResumeState) Options() []Option {
 	if !s.Interrupted {
 		return nil
@@ -69,9 +69,9 @@ func (s ResumeState) Options() []Option {
 	return []Option{{OptionContinue, "Continue"}, fresh}
 }
 
-// ResumeAnswer gives the run's ResumeState: the layout's own where it has one,
-// else what its steps and questions amount to. A run is a "plan" of the seed
-// there, its steps are the tasks.
+// ResumeAnswer returns the run's ResumeState: the layout's own if it has one, otherwise
+// one derived from its steps and questions. The run is then a "plan" of the seed, and its
+// steps are the tasks.
 func (r *Run) ResumeAnswer() ResumeState {
 	if r.Resume != nil {
 		return *r.Resume
@@ -101,8 +101,8 @@ func (r *Run) ResumeAnswer() ResumeState {
 	return partial
 }
 
-// ResumeOptions gives the ways to continue the run, the usual one first. A task
-// group is offered to be skipped only where its steps are certain.
+// ResumeOptions returns the ways to continue the run, the default first. Skipping a task
+// group is offered only if its steps are known for certain.
 func (r *Run) ResumeOptions() []Option {
 	if len(r.Options) > 0 {
 		return r.Options

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Source is the place where a statement was read. File is a slash path inside
-// the project; Line counts from 1, and 0 means the file as a whole.
+// Source is where a statement was read. File is a slash path inside the project; Line
+// counts from 1, and 0 means the whole file.
 type Source struct {
 	File string
 	Line int
@@ -26,9 +26,9 @@ func (s Source) String() string {
 // MarshalText writes the form of String.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Ref names one run without having read it. Path is the file or folder that
-// holds it, as a slash path inside the project. Layout and Path together
-// identify a run; ID is what a person calls it.
+// Ref identifies one run without reading it. Path is the file or folder that holds it, as
+// a slash path inside the project. Layout and Path together are the identity; ID is what
+// a person calls it.
 type Ref struct {
 	Layout string
 	ID     string
@@ -36,31 +36,31 @@ type Ref struct {
 	Kind   Kind
 }
 
-// Question is something a run asked a person.
+// Question is a question that a run asks a person.
 type Question struct {
 	ID       string
 	Text     string
 	Subject  string // what it is about: a task group, a gap, a wave
 	By       string // the step that waits for the answer, if that is on record
-	Own      string // what the agent that asks calls it, where that name was taken
+	Own      string // the asking agent's own name for it, if that name was taken
 	Options  []string
-	Closed   bool   // it takes one of its options and nothing else: other words could start, repeat or end something by mistake
-	Answer   string // what a person said, if it is on record
+	Closed   bool   // accepts only its options: other words could start, repeat or end something by mistake
+	Answer   string // what a person answered, if recorded
 	Answered bool   // an answer is on record
 	Note     string // what a person said without settling it: "not yet, …"
-	Kept     bool   // that answer waits beside the journal for the next engine
-	Applied  bool   // the answer was used, or withdrawn; it must not be applied again
+	Kept     bool   // the answer is stored beside the journal for the next engine
+	Applied  bool   // the answer was used or withdrawn, and must not be applied again
 	AskedAt  time.Time
 	Source   Source
-	// Group are the steps of the group it is about, closed ones included, where the
-	// files tell them for certain: they can be left out and the question closed
-	// without an answer. Where it is about a group and they do not, NoGroup says why.
+	// Group are the steps of the group it is about, including closed ones, if the files
+	// determine them for certain: the group can be skipped, which closes the question
+	// without an answer. If it is about a group and they do not, NoGroup says why.
 	Group   []string
 	NoGroup string
 }
 
-// Finding is something a person should know. Code is stable and documented;
-// Message is one sentence; Hint says what a person can do.
+// Finding is something a person should know. Code is stable and documented, Message is
+// one sentence, and Hint says what to do.
 type Finding struct {
 	Code     string
 	Severity Severity
@@ -77,152 +77,148 @@ type Unit struct {
 	Title  string
 	Phase  string
 	Role   string
-	Reason string // why this one, in words; for explanation, not for machines
+	Reason string // why this one; for people, not for programs
 }
 
-// Spent is a unit that is not tried again by itself.
+// Spent is a unit that is not retried automatically.
 type Spent struct {
 	Unit   string // its id
-	Step   string // the id that its attempts are recorded under
+	Step   string // the id under which its attempts are recorded
 	Reason string // why not: how often it failed, and how
 }
 
-// Failure is an attempt that failed at a step that did not succeed since.
+// Failure is a failed attempt at a step that has not succeeded since.
 type Failure struct {
 	Step    string
 	Attempt int
 	At      time.Time
 	Reason  string
-	// Log is the file with what its agent printed, a path in the project, "" if there is
-	// none. Output are its last lines.
+	// Log is the file with its agent's output, a path in the project, or "". Output is
+	// its last lines.
 	Log    string
 	Output []string
 }
 
-// Box is a task or an acceptance criterion that is not ticked. Step is what it is a part
-// of, "" for the run.
+// Box is an unticked task or acceptance criterion. Step is what it is part of, or "" for
+// the run.
 type Box struct {
 	Step   string
 	Text   string
 	Source Source
 }
 
-// Run is one workflow in a project, as its files tell it. A Run is never
-// partly valid in silence: whatever could not be read has a Finding.
+// Run is one workflow in a project, as its files describe it. A Run is never silently
+// incomplete: whatever could not be read has a Finding.
 type Run struct {
 	Ref
 	Title string
-	// Project is the folder below the one that was looked at in which the run's project
-	// lies; "" for that folder itself.
+	// Project is the subfolder of the inspected folder that holds the run's project, or
+	// "" for that folder itself.
 	Project string `json:"-"`
 
 	State  State
 	Reason string // why it is in that state, one sentence
 	Phase  string // where it stands, in the layout's own words
-	Loop   Loop   `json:"-"` // the same as facts, where its layout works in rounds
-	// Mode is how much a person wanted to be asked when it was started, by its
-	// files or here, else when it was first taken up here; "" if that is not on
-	// record.
+	Loop   Loop   `json:"-"` // the same as data, if its layout works in rounds
+	// Mode is how much a person wanted to be asked when it was started, by its files or
+	// here, else when it was first resumed here; "" if not recorded.
 	Mode string
-	// Life tells the run from others of its name in the trailers of commits, see
-	// TrailerLife. Began is when it was started here: what is older is none of its work.
-	// Both are zero where our own journal does not tell of its start.
+	// Life distinguishes the run from others of the same name in commit trailers; see
+	// TrailerLife. Began is when it was started here: nothing older is its work. Both are
+	// zero if our journal does not record its start.
 	Life  string    `json:",omitempty"`
 	Began time.Time `json:",omitzero"`
-	// Until is when the limit ends that its next step ran into, zero if none
-	// is on record. Whether that time is over depends on the clock.
+	// Until is when the limit expires that its next step ran into, or zero. Whether that
+	// has passed depends on the clock.
 	Until time.Time
 
-	// Steps stand in the order in which they would be done.
+	// Steps are in the order in which they would be done.
 	Steps []Step
-	// Stages are parts of the work that our own journal tells were begun and that
-	// the files keep no step for, in the order in which they were first begun.
+	// Stages are parts of the work that our journal says were begun and that have no step
+	// in the files, in the order in which they were first begun.
 	Stages []string
-	// Next is what may be started now according to the files, the
-	// recommended unit first. Empty for a run that is closed.
+	// Next is what may be started now according to the files, the recommended unit first.
+	// It is empty for a closed run.
 	Next []Unit
-	// Spent are those of them whose attempts are used up: they are not tried
-	// again before a person decides.
+	// Spent are those of them that have used up their attempts and are not retried until
+	// a person decides.
 	Spent []Spent
-	// Failures are the latest failures of steps that did not succeed since, the latest
-	// first, where a close look was asked for.
+	// Failures are the latest failures of steps that have not succeeded since, latest
+	// first, if a close look was requested.
 	Failures []Failure `json:"-"`
-	// Owed are steps that have to be done again before anything else: their last attempt
-	// was not accepted, and what it left makes the files mark them done.
+	// Owed are steps that must be repeated before anything else: their last attempt was
+	// rejected, yet its output makes the files mark them done.
 	Owed []Unit `json:",omitempty"`
-	// Asks are questions that a person is asked before anything is started, and that are
-	// not on record yet.
+	// Asks are unrecorded questions that a person must answer before anything is started.
 	Asks []Asked `json:",omitempty"`
 
-	// LastActivity is zero where it is not known. Then a source, if there is one, is the
-	// file that would tell if its own time could be relied on.
+	// LastActivity is zero if unknown. Its source, if there is one, is then the file that
+	// would say, if its time could be trusted.
 	LastActivity       time.Time
 	LastActivitySource Source
-	// Proven is when what was under way was last looked for on behalf of an agent that
-	// was told of it, and whose work was accepted then; zero if that never was.
+	// Proven is when an agent that was told about unfinished calls last had its work
+	// accepted; zero if never.
 	Proven time.Time `json:"-"`
-	// Dates are the latest days written in the files, future ones included,
-	// the latest first.
+	// Dates are the latest days mentioned in the files, including future ones, latest
+	// first.
 	Dates []Dated
 
-	// Boxes are those that the files leave open of what they call complete: the run, or
-	// steps that are done.
+	// Boxes are the unticked boxes of what the files call complete: the run, or done steps.
 	Boxes []Box `json:"-"`
 
 	Questions []Question
 	Artifacts []Artifact
 	Findings  []Finding
-	// Unread are the files and folders that its layout asked for and could not use.
+	// Unread are the files and folders that the layout requested but could not use.
 	Unread []string `json:"-"`
-	// Lost are those of them that the last commit has, and that are missing here or cut
-	// off.
+	// Lost are those of them that the last commit has and that are missing or truncated
+	// here.
 	Lost []string `json:"-"`
-	// Also lists further places that tell of this same run: a second copy
-	// of its plan, its story file, a worktree.
+	// Also lists other places that describe this run: a second copy of its plan, its
+	// story file, a worktree.
 	Also []Ref
 
-	// Owner is what the files say of who is or was working on it. It is a
-	// claim and proves nothing about life or death.
+	// Owner is who is or was working on it, according to the files. It is a claim and
+	// proves neither life nor death.
 	Owner *Owner
 
-	// Branch is the git branch the run works on, if its layout names one, and
-	// Worktree the folder of its checkout, inside the project.
+	// Branch is the git branch the run works on, if its layout names one, and Worktree
+	// the folder of its checkout, inside the project.
 	Branch   string
 	Worktree string
-	// Base is the branch that what is built is for, if its layout names one.
+	// Base is the branch that the work is for, if its layout names one.
 	Base string
 
-	// Moved is the commit that closed one of its steps last, Uncommitted if that is in no
-	// commit yet; "" where it is not known.
+	// Moved is the commit that last closed one of its steps, Uncommitted if it is not
+	// committed yet, or "" if unknown.
 	Moved string `json:",omitempty"`
 
-	// Placed is what puts the run where it stands among those of its layout, where that
-	// has a rule of its own.
+	// Placed is what determines the run's position among those of its layout, if the
+	// layout has its own rule.
 	Placed []Reason `json:"-"`
 
-	// FromFile tells that its files say that it was begun here from a workflow file.
+	// FromFile says that, according to its files, it was started here from a workflow
+	// file.
 	FromFile bool `json:"-"`
 
-	// Epic and Order place a run among its siblings: the group it belongs to
-	// and its sequence there.
+	// Epic and Order position a run among its siblings: its group and its sequence there.
 	Epic  string
 	Order []int
 
-	// Resume is the layout's own answer in the form of the seed's
-	// ResumeState; nil where the layout has none and ResumeAnswer derives it.
+	// Resume is the layout's own answer in the form of the seed's ResumeState, or nil if
+	// ResumeAnswer derives it.
 	Resume *ResumeState
-	// Options are the layout's own ways to continue; empty where those of
-	// ResumeState apply.
+	// Options are the layout's own ways to continue, empty if those of ResumeState apply.
 	Options []Option
 
-	// index finds steps by id in runs with many of them.
+	// index finds steps by id in large runs.
 	index        map[string]int
 	indexedSteps int
-	// filed is the state that the files alone tell, once the journal was recalled.
+	// filed is the state according to the files alone, once the journal was recalled.
 	filed State
 }
 
-// Uncommitted stands for a commit that is not made yet.
+// Uncommitted stands for a commit not made yet.
 const Uncommitted = "uncommitted"
 
 // Dated is a day on record.
@@ -237,23 +233,22 @@ type Owner struct {
 	Host       string
 	BootID     string
 	PID        int
-	StartTicks uint64 // start time of the process as the kernel counts it
+	StartTicks uint64 // start time of the process, in kernel ticks
 	StartedAt  time.Time
-	Expires    time.Time // when the marker itself says it is void
-	// Orphan tells that this is what an engine of ours started, which is dead: its
-	// process still runs and holds the project.
+	Expires    time.Time // when the marker itself says that it expires
+	// Orphan says that this is a process started by one of our engines that is now dead:
+	// the process still runs and holds the project.
 	Orphan bool `json:",omitempty"`
-	// Dir is the other folder or checkout from which it works, "" for the project's own.
+	// Dir is the other folder or checkout it works from, or "" for the project's own.
 	Dir string `json:",omitempty"`
-	// Lock is a file that it holds locked as long as it, or anything it started, is at
-	// work; "" if there is none. The kernel's word on that counts before a number of a
-	// process.
+	// Lock is a file it keeps locked as long as it, or anything it started, is running;
+	// "" if there is none. The kernel's answer about the lock outweighs a process id.
 	Lock   string `json:"-"`
 	Source Source
 }
 
-// Clone gives a run that can be changed without changing this one: its steps with
-// their claims, what may be started, questions and findings.
+// Clone returns a copy that can be changed without changing the original: its steps and
+// their claims, next units, questions and findings.
 func (r *Run) Clone() *Run {
 	if len(r.Steps) > indexed {
 		r.find("") // one index for both
@@ -265,7 +260,7 @@ func (r *Run) Clone() *Run {
 	for i := range c.Steps {
 		claims += len(c.Steps[i].Claims)
 	}
-	all := make([]Claim, 0, claims) // one piece of memory for the claims of thousands of steps
+	all := make([]Claim, 0, claims) // one allocation for the claims of thousands of steps
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		from := len(all)
@@ -276,10 +271,10 @@ func (r *Run) Clone() *Run {
 	return &c
 }
 
-// RestsOn gives the steps that may have been built on one, with itself: those that need
-// it. Where the steps of a kind do not name all that they need, they are all that come after
-// it if it is done, or if nothing says what the steps need; nothing is built on one that need
-// not be done.
+// RestsOn returns the steps that may have been built on the given one, including itself:
+// those that need it. If the steps of the kind do not list all their needs, it returns
+// all later steps if the given one is done or if no needs are recorded. Nothing is built
+// on an optional step.
 func (r *Run) RestsOn(at int) map[string]bool {
 	after := r.Steps[at:]
 	needs := slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
@@ -297,8 +292,8 @@ func (r *Run) RestsOn(at int) map[string]bool {
 	return out
 }
 
-// AgainFrom gives the steps that are done again where a person begins again at one: those
-// that rest on it, and each step behind it whose work is gone, with what rests on that.
+// AgainFrom returns the steps that are repeated if a person restarts at one: those that
+// rest on it, plus each later step whose work is gone, with whatever rests on that.
 func (r *Run) AgainFrom(at int) map[string]bool {
 	out := r.RestsOn(at)
 	for i := at + 1; i < len(r.Steps); i++ {
@@ -309,20 +304,20 @@ func (r *Run) AgainFrom(at int) map[string]bool {
 	return out
 }
 
-// lost reports whether a step is done and its work is gone, so that nothing can continue.
+// lost reports whether a step is done but its work is gone, so that nothing can continue.
 func (r *Run) lost(step string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Code == CodeWorkNotHere && f.Severity == Blocking && f.Subject == step
 	})
 }
 
-// Progress counts closed steps. Skipped are those of Done that were left out: they are
-// closed, and no one did them.
+// Progress counts closed steps. Skipped are those of Done that were skipped rather than
+// done.
 type Progress struct {
 	Done, Total, Skipped int
 }
 
-// Words tells the progress as "2/3", and how many steps were left out.
+// Words formats the progress as "2/3" plus the number of skipped steps.
 func (p Progress) Words(between string) string {
 	text := fmt.Sprintf("%d%s%d", p.Done-p.Skipped, between, p.Total)
 	if p.Skipped > 0 {
@@ -331,7 +326,7 @@ func (p Progress) Words(between string) string {
 	return text
 }
 
-// Progress counts the steps of the run that are closed.
+// Progress counts the closed steps of the run.
 func (r *Run) Progress() Progress {
 	p := Progress{Total: len(r.Steps)}
 	for i := range r.Steps {
@@ -345,7 +340,7 @@ func (r *Run) Progress() Progress {
 	return p
 }
 
-// Further reports whether anything is closed that was not before.
+// Further reports whether something is closed now that was not closed before.
 func (r *Run) Further(was *Run) bool {
 	return r.State == Complete && was.State != Complete || slices.ContainsFunc(r.Steps, func(s Step) bool {
 		old := was.Step(s.ID)
@@ -366,8 +361,7 @@ func (r *Run) Step(id string) *Step {
 	return nil
 }
 
-// StepOrPart finds a step, or a part of one that is left to do, nil if there is
-// none.
+// StepOrPart returns the step with this id, or the open part of one, or nil.
 func (r *Run) StepOrPart(id string) *Step {
 	if s := r.Step(id); s != nil {
 		return s
@@ -375,7 +369,6 @@ func (r *Run) StepOrPart(id string) *Step {
 	return r.part(id)
 }
 
-// part returns the part of a step with this id, or nil.
 func (r *Run) part(id string) *Step {
 	for i := range r.Steps {
 		for k := range r.Steps[i].Parts {
@@ -387,11 +380,11 @@ func (r *Run) part(id string) *Step {
 	return nil
 }
 
-// indexed is from how many steps on they are looked up by an index.
+// indexed is the number of steps from which an index is used.
 const indexed = 256
 
-// find is Step for runs with many steps. The index is made at the first call and
-// again when the steps are not what it was made of.
+// find is Step for large runs. The index is built on the first call and rebuilt if the
+// steps changed.
 func (r *Run) find(id string) *Step {
 	if i, ok := r.index[id]; ok && i < len(r.Steps) && r.Steps[i].ID == id && r.indexedSteps == len(r.Steps) {
 		return &r.Steps[i]
@@ -403,7 +396,7 @@ func (r *Run) find(id string) *Step {
 	}
 	r.index, r.indexedSteps = make(map[string]int, len(r.Steps)), len(r.Steps)
 	for i := len(r.Steps) - 1; i >= 0; i-- {
-		r.index[r.Steps[i].ID] = i // the first of two with the same id
+		r.index[r.Steps[i].ID] = i // of two with the same id, the first
 	}
 	if i, ok := r.index[id]; ok {
 		return &r.Steps[i]
@@ -423,8 +416,8 @@ func (r *Run) Worst() Severity {
 	return worst
 }
 
-// PendingQuestions returns the questions without an answer on record. A run that
-// was ended on purpose waits for none.
+// PendingQuestions returns the questions without a recorded answer. A run that was ended
+// on purpose has none.
 func (r *Run) PendingQuestions() []Question {
 	if r.State == Stopped {
 		return nil
@@ -454,13 +447,13 @@ func (r *Run) Active(t time.Time, at Source) {
 	}
 }
 
-// ClockSlack is how far a recorded time may lie ahead before it is called
-// future: times without a zone are read as UTC and may be up to 14 hours off.
+// ClockSlack is how far ahead a recorded time may be before it counts as future: times
+// without a zone are read as UTC and may be up to 14 hours off.
 const ClockSlack = 15 * time.Hour
 
-// Settle takes a last activity that lies after limit back to the latest time
-// on record that does not, if there is one, and reports whether it did: files
-// carry planned and invented dates, and one of them must not hide the real one.
+// Settle moves a last activity after limit back to the latest recorded time before it, if
+// there is one, and reports whether it did. Files contain planned and invented dates,
+// which must not hide the real one.
 func (r *Run) Settle(limit time.Time) bool {
 	if !r.LastActivity.After(limit) {
 		return false

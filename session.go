@@ -8,38 +8,38 @@ import (
 	"time"
 )
 
-// Session is a conversation with an agent CLI that worked in the project, as
-// the store of that CLI tells it. All text in it was written by others.
+// Session is a conversation with an agent CLI that worked in the project, as found in
+// that CLI's store. All its text was written by others.
 type Session struct {
 	CLI     string // claude, codex, gemini, opencode, qwen or copilot
 	ID      string
 	Version string // of the CLI that wrote it, "" if it does not say
 	Path    string // of the transcript, absolute
-	// Dir is where it worked: a slash path relative to the project folder,
-	// "." for the folder itself, "../" and on for a checkout outside of it or a folder
-	// of the same checkout above it, "" where that is not known.
+	// Dir is where it worked: a slash path relative to the project folder, "." for the
+	// folder itself, "../…" for a checkout outside it or a folder of the same checkout
+	// above it, "" if unknown.
 	Dir     string
 	Started time.Time
 	Last    time.Time // of its latest record
-	// Ended tells that nothing was under way: its transcript ends in good order,
-	// or it was not given anything to do. False is no proof of the contrary, and
-	// then something of Calls is open.
+	// Ended says that nothing was in progress: the transcript ends in an orderly way, or
+	// the session was given nothing to do. False does not prove the contrary, and then
+	// one of Calls is open.
 	Ended bool
-	// Lost counts records that could not be read; Part tells that the middle
-	// of a large transcript was left out.
+	// Lost counts unreadable records; Part says that the middle of a large transcript was
+	// not read.
 	Lost int
 	Part bool
 	// Context is how many tokens resuming it sends again: the prompt of its last request;
-	// 0 if that is not on record.
+	// 0 if not recorded.
 	Context int64
-	// Owner is what is known of the process that works on it. Dead needs two
-	// signs that agree.
+	// Owner is what is known of the process that works on it. Dead requires two signs
+	// that agree.
 	Owner OwnerLife
-	// Caller tells that it is the session this process was started from. What
-	// it has under way includes this very look, and holds nothing up.
+	// Caller says that this process was started from the session. What the session has in
+	// progress includes this very command and holds nothing up.
 	Caller bool
-	// Calls are those that were started and have no result, oldest first. A turn
-	// without an end, in which none is known, is one of them.
+	// Calls are those without a result, oldest first. An unfinished turn with no known
+	// call is one of them.
 	Calls []Call
 }
 
@@ -47,10 +47,10 @@ type Session struct {
 // begun there is unknown.
 type UnreadSession struct {
 	CLI  string
-	Path string // in the store, "" where it is about all of it
+	Path string // in the store; "" if it concerns all of it
 	Why  string
-	Last time.Time // when it was last written, zero if that is not known
-	// Left tells that it was left out, and nothing is known to be wrong with it.
+	Last time.Time // when it was last written, zero if unknown
+	// Left says that it was skipped, with nothing known to be wrong with it.
 	Left bool
 }
 
@@ -66,25 +66,23 @@ func (u UnreadSession) String() string {
 	return text
 }
 
-// Call is something an agent set out to do without a result on record.
+// Call is something an agent began that has no recorded result.
 type Call struct {
 	ID      string
 	Tool    string
-	Text    string // the command or the files, shortened and without what looks like a secret
-	Whole   string // the same at the length that an agent is told
-	Wrote   Hash   // of id, tool and text as the session wrote them, before anything is hidden
+	Text    string // the command or the files, shortened, with secrets removed
+	Whole   string // the same at the length shown to an agent
+	Wrote   Hash   // of id, tool and text as the session wrote them, before secrets are removed
 	Started time.Time
 	Effect  Effect
 	Landing Landing
-	// Signs say what the landing rests on, one sentence each.
+	// Signs are the facts that Landing is based on, one sentence each.
 	Signs []string
-	// Passed tells that the session continued after it, so that the agent
-	// there had the chance to look.
+	// Passed says that the session continued after it, so its agent had a chance to look.
 	Passed bool
 }
 
-// Open reports whether it must be found out what became of the call before
-// the same is done again.
+// Open reports whether the call's outcome must be determined before it is repeated.
 func (c Call) Open() bool {
 	return !c.Passed && c.Effect != EffectNone && c.Landing != Landed && c.Landing != NotLanded
 }
@@ -110,10 +108,10 @@ const (
 	EffectNone      Effect = iota + 1 // it only reads
 	EffectFile                        // files of this machine
 	EffectGit                         // the local repository
-	EffectProcess                     // starts or stops something that lives on
-	EffectNetwork                     // something elsewhere
+	EffectProcess                     // starts or stops something that keeps running
+	EffectNetwork                     // something on another machine
 	EffectRemoteGit                   // another repository
-	EffectUnknown                     // cannot be told
+	EffectUnknown                     // cannot be determined
 )
 
 type effectWords struct{}
@@ -122,16 +120,15 @@ func (effectWords) words() (string, []string) {
 	return "effect", []string{"", "none", "local-file", "local-git", "process", "network", "remote-git", "unknown"}
 }
 
-// Landing is what became of a call without a result.
+// Landing is the outcome of a call without a result.
 type Landing = Enum[landingWords]
 
-// The landings. Unset counts as unknown: nothing is taken as done that was not
-// looked at.
+// The landings. Unset counts as unknown: nothing is taken as done without looking.
 const (
-	Landed         Landing = iota + 1 // its effect is there, whole
-	NotLanded                         // its effect is not there
+	Landed         Landing = iota + 1 // all of its effect is there
+	NotLanded                         // none of its effect is there
 	LandedPartly                      // some of it is there
-	LandingUnknown                    // cannot be told
+	LandingUnknown                    // cannot be determined
 )
 
 type landingWords struct{}
@@ -140,8 +137,8 @@ func (landingWords) words() (string, []string) {
 	return "landing", []string{"", "landed", "not_landed", "partly", "unknown"}
 }
 
-// Checkpoint is what an agent CLI told, through a hook, about a session that works where
-// a run does. All text in it was written by others.
+// Checkpoint is what an agent CLI reported, through a hook, about a session that works
+// where a run does. All its text was written by others.
 type Checkpoint struct {
 	CLI        string    `json:"cli"`
 	ID         string    `json:"id"`
@@ -151,35 +148,35 @@ type Checkpoint struct {
 	At         time.Time `json:"at"`
 }
 
-// Event is the checkpoint as it stands in the journal of a run.
+// Event returns the checkpoint as a journal event.
 func (c Checkpoint) Event() Event {
 	return Event{Kind: SessionCheckpoint, Actor: c.CLI, Agent: c.ID, Outcome: c.Moment, Text: c.Reason, Session: &c}
 }
 
-// Reported is what the agent of an attempt told of its own step while it was at work. It
-// is a claim like any other: the step is accepted, or not, by what the attempt leaves. All
-// text in it was written by the agent.
+// Reported is what the agent of an attempt said about its step while working. It is a
+// claim like any other: what the attempt leaves decides whether the step is accepted. All
+// its text was written by the agent.
 type Reported struct {
 	Step    string `json:"step"`
 	Attempt int    `json:"attempt"`
-	Key     string `json:"key"`     // of the attempt, see Event
+	Key     string `json:"key"`     // of the attempt; see Event
 	Outcome string `json:"outcome"` // began or finished
 	What    string `json:"what,omitempty"`
-	// Evidence are files that show it, with what they were then.
+	// Evidence are files that show it, with their hashes at that time.
 	Evidence []Expected `json:"evidence,omitempty"`
 }
 
-// Event is the report as it stands in the journal of a run. It has no session of its own.
+// Event returns the report as a journal event. It has no session of its own.
 func (r Reported) Event() Event {
 	return Event{Kind: StepReported, Step: r.Step, Attempt: r.Attempt, Key: r.Key, Outcome: r.Outcome, Text: r.What, Expect: r.Evidence}
 }
 
-// ReportedBy is the report that an event tells of, the other way round.
+// ReportedBy is the inverse of Reported.Event.
 func ReportedBy(ev *Event) Reported {
 	return Reported{Step: ev.Step, Attempt: ev.Attempt, Key: ev.Key, Outcome: ev.Outcome, What: ev.Text, Evidence: ev.Expect}
 }
 
-// Note is what an agent told, as a claim about its step. Nothing verifies it.
+// Note returns the report as an unverified claim about its step.
 func (r Reported) Note(at time.Time, source Source) Claim {
 	word := r.Outcome + " " + r.What
 	for i, e := range r.Evidence {
@@ -190,30 +187,28 @@ func (r Reported) Note(at time.Time, source Source) Claim {
 	return Claim{Ledger: fmt.Sprintf("the agent of attempt %d", r.Attempt), Status: InProgress, Word: word, At: at, Source: source}
 }
 
-// AttemptToken marks the processes of an attempt. It follows from what is on record: the
-// folder of the project, the layout of the run and the key of the attempt. No other attempt
-// in any project has it.
+// AttemptToken marks the processes of an attempt. It is derived from recorded facts: the
+// project folder, the run's layout and the attempt's key. No other attempt in any project
+// has the same token.
 func AttemptToken(dir, layout, key string) string {
 	return HashOf([]byte(dir + "\x00" + layout + "\x00" + key)).String()[:32]
 }
 
-// Rests reports whether the session had nothing under way then: a turn had come to its
-// end. That a session was ended or compacted does not tell that.
+// Rests reports whether the session had nothing in progress at the time because a turn
+// had ended. That a session was ended or compacted does not imply that.
 func (c Checkpoint) Rests() bool { return c.Moment == "stop" }
 
-// sessionAge is how long after the last record of a session a run must have
-// been active for what the session left open to be history. Times on record may
-// be days without hours.
+// sessionAge is how long after a session's last record a run must have been active for
+// what the session left open to be history. Recorded times may be days without hours.
 const sessionAge = 24 * time.Hour
 
-// behind reports whether what a session last did at a time is history for the run: the
-// run was active well after it, or an agent whose work was accepted was told of it.
+// behind reports whether a session's activity at a given time is history for the run: the
+// run was active well after it, or an agent that was told of it had its work accepted.
 func (r *Run) behind(last time.Time) bool {
 	return !last.IsZero() && (r.LastActivity.After(last.Add(sessionAge)) || r.Proven.After(last))
 }
 
-// SessionsSince is the time from which on sessions are of concern to one of the runs that
-// are open, whatever their number.
+// SessionsSince is the time from which sessions matter to any of the open runs.
 func (o Observed) SessionsSince(runs []*Run) time.Time {
 	since := time.Unix(1<<40, 0)
 	for _, r := range runs {
@@ -239,7 +234,7 @@ func (o Observed) SessionsSince(runs []*Run) time.Time {
 	return since
 }
 
-// UnreadOn lists what was not read of sessions and may tell of one that worked on a run.
+// UnreadOn lists the unread sessions that may have worked on a run.
 func (o Observed) UnreadOn(r *Run) (out []UnreadSession) {
 	for _, u := range o.SessionsUnread {
 		if r.State.Open() && !r.behind(u.Last) {
@@ -249,8 +244,8 @@ func (o Observed) UnreadOn(r *Run) (out []UnreadSession) {
 	return out
 }
 
-// unknown is a session that cannot be read and that may have worked on a run after the
-// last activity of it that is known; nil if there is none.
+// unknown returns an unreadable session that may have worked on a run after the run's
+// last known activity, or nil.
 func (o Observed) unknown(r *Run) *UnreadSession {
 	for _, u := range o.UnreadOn(r) {
 		if r.State != NotStarted && !u.Left && (u.Last.IsZero() || !u.Last.Before(r.LastActivity)) {
@@ -260,9 +255,8 @@ func (o Observed) unknown(r *Run) *UnreadSession {
 	return nil
 }
 
-// SessionsOn lists the sessions that worked where a run does and that its next
-// step could meet. Those of another checkout, and those that the run has left
-// behind, are none of its concern.
+// SessionsOn lists the sessions that worked where a run does and could affect its next
+// step. Those of another checkout, and those that are history for the run, do not count.
 func (o Observed) SessionsOn(r *Run) []Session {
 	if !r.State.Open() {
 		return nil
@@ -284,13 +278,12 @@ func (o Observed) SessionsOn(r *Run) []Session {
 	return out
 }
 
-// Busy reports whether the session has something under way, or may have.
+// Busy reports whether the session has something in progress, or may have.
 func (s Session) Busy() bool {
 	return !s.Ended || slices.ContainsFunc(s.Calls, Call.Open)
 }
 
-// LiveSession is a session that is open where a run works, nil if none is: one that is
-// at work, or one that has nothing under way.
+// LiveSession returns an open session where a run works, either busy or idle, or nil.
 func (o Observed) LiveSession(r *Run, busy bool) *Session {
 	for _, s := range o.SessionsOn(r) {
 		if s.Owner.Life == Alive && s.Busy() == busy {
@@ -300,12 +293,12 @@ func (o Observed) LiveSession(r *Run, busy bool) *Session {
 	return nil
 }
 
-// Waits says that a session is open and waits.
+// Waits says that a session is open and idle.
 func (s *Session) Waits() string {
 	return fmt.Sprintf("a session of %s is open in the same folder and waits: %s", s.CLI, s.Owner.Reason)
 }
 
-// elsewhere reports whether a folder belongs to a checkout of its own.
+// elsewhere reports whether a folder belongs to a separate checkout.
 func (o Observed) elsewhere(dir string) bool {
 	for _, p := range o.Peers {
 		if p != nil && p.Worktree != "" && p.Worktree != "." && within(dir, p.Worktree) {
@@ -322,11 +315,11 @@ func (o Observed) elsewhere(dir string) bool {
 	return strings.HasPrefix(dir, "../") && !holds(dir)
 }
 
-// holds reports whether a slash path is the project folder or one that it lies in.
+// holds reports whether a slash path is the project folder or a folder above it.
 func holds(dir string) bool { return strings.Trim(dir, "./") == "" }
 
-// within reports whether a slash path is a folder or below it. Who works above the
-// project works in it.
+// within reports whether a slash path is a folder or below it. Working above the project
+// counts as working in it.
 func within(dir, folder string) bool {
 	return dir == folder || folder == "." && (holds(dir) || !strings.HasPrefix(dir, "../")) || strings.HasPrefix(dir, folder+"/")
 }

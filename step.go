@@ -2,15 +2,15 @@ package reprise
 
 import "time"
 
-// Claim is a statement by one ledger about one subject. Claims are kept also
-// when they lose, so that every answer can be explained.
+// Claim is one ledger's statement about one subject. Overruled claims are kept too, so
+// that every answer can be explained.
 type Claim struct {
-	Ledger string    // the file or file family that speaks, e.g. "STATE.md"
-	Status Status    // what the word means
+	Ledger string    // the file or file family that makes it, e.g. "STATE.md"
+	Status Status    // the meaning of Word
 	Word   string    // the word as written, not escaped
 	Source Source    // where
-	At     time.Time // when the ledger says so, zero if it does not
-	Won    bool      // the layout's rule let this claim decide
+	At     time.Time // the time the ledger gives for it, zero if none
+	Won    bool      // the layout's rule chose this claim
 }
 
 // Step is one unit of work of a run.
@@ -23,64 +23,65 @@ type Step struct {
 	Status   Status
 	Claims   []Claim
 	Needs    []string // ids of steps that must be closed first
-	Attempts int      // launches on record
-	Settled  int      // how many of them were over when it was last accepted, on record
-	Excused  int      `json:",omitempty"` // how many since then ended by a limit or with a question, on record
-	Ours     bool     // our own journal tells that it was begun
-	Rejected int      // how often in a row it ended with the work sent back, on record
-	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record
-	Optional bool     `json:",omitempty"` // it need not be done, and is not begun: only a person who asks for it has it started
-	Claimed  bool     // its files mark it done and nothing that was to do it did: a person decides
-	Removed  *Listed  `json:"-"` // how it stood in the files that an attempt took it out of: a person decides; nil if it is there
-	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
-	Commits  []string // commits the ledgers record for it
-	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole
+	Attempts int      // recorded launches
+	Settled  int      // how many of them were over when it was last accepted
+	Excused  int      `json:",omitempty"` // how many since then ended with a limit or a question
+	Ours     bool     // our own journal says that it was begun
+	Rejected int      // how often in a row its work was sent back
+	Again    bool     // a person wants all of it repeated, and it has not ended since
+	Optional bool     `json:",omitempty"` // it need not be done, and starts only if a person asks for it
+	Claimed  bool     // its files mark it done, but nothing that was to do it did: a person decides
+	Removed  *Listed  `json:"-"` // how it stood in the files before an attempt deleted it: a person decides; nil if it is there
+	Ended    int      // the position of its latest end in the journal, from 1; 0 if there is none
+	Commits  []string // commits that the ledgers record for it
+	Pieces   bool     // those commits are intermediate: they show that it was begun, not that it is complete
 	Files    []string // files its plan or ledger says it touches
-	Traces   []Trace  // how a commit for this step can be told in git's history
+	Traces   []Trace  // how to recognize a commit for this step in git's history
 	Source   Source   // where it is declared
-	// Accepted is how its end was accepted here, nil where our own journal tells of none
-	// that counts. Held is why git could not commit the work of its last attempt, which
-	// ended and is on record; "" where nothing waits to be committed.
+	// Accepted is how its end was accepted here, nil if our journal has no valid
+	// acceptance. Held is why git could not commit the work of its last attempt; "" if
+	// nothing is waiting to be committed.
 	Accepted *Acceptance `json:",omitempty"`
 	Held     string      `json:",omitempty"`
-	// Noted is what the agents of attempts told of it since it was last accepted. They are
-	// claims that decide nothing.
+	// Noted are the reports of attempts' agents since it was last accepted. They are
+	// claims and decide nothing.
 	Noted []Claim `json:",omitempty"`
-	// Parts are what is left of a step that its ledger counts part by part, in
-	// the order of the work: the open tasks of a plan. Git may show some of them.
+	// Parts are the remaining parts of a step that its ledger counts part by part, in
+	// order: the open tasks of a plan. Git may have some of them.
 	Parts []Step
 
-	// journal is how the step stands by the journal alone, oversteppedBy the step whose
-	// attempt marked this one done, "" if none did.
+	// journal is the step's status according to the journal alone; oversteppedBy is the
+	// step whose attempt marked this one done, or "".
 	journal       standing
 	oversteppedBy string
 
-	// Grade says how well a Done is founded; Evidence is what it rests on.
-	// Both are filled when what the world says is held against the claims.
+	// Grade says how well a Done is supported, Evidence by what. Both are set when claims
+	// are compared with what the world says.
 	Grade    Grade
 	Evidence []Evidence
 }
 
-// Unit gives the step as something that may be started, and why.
+// Unit returns the step as something that may be started, and why.
 func (s *Step) Unit(reason string) Unit {
 	return Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: reason}
 }
 
-// Due reports whether a run is not complete while the step is as it is.
+// Due reports whether the step, as it is, keeps the run from being complete.
 func (s *Step) Due() bool { return !s.Status.Closed() && (!s.Optional || s.Again) }
 
-// Acceptance is the accepted end of a step in our own journal.
+// Acceptance is the accepted end of a step, from our own journal.
 type Acceptance struct {
 	Commit string    // holds its work, "" if none does
-	Key    string    // what commits of the attempt carry in their trailer
+	Key    string    // identifies the attempt in commit trailers
 	At     time.Time // when it was accepted
-	Gone   []string  // what it was to leave and is gone
-	// Changed is what it left and something else than the run changed since, as it is now.
+	Gone   []string  // what it should have left and is gone
+	// Changed is what it left and something other than the run changed since, as it is
+	// now.
 	Changed []Expected `json:",omitempty"`
 }
 
-// Unrecorded gives the commits that may hold a piece of a part of a step: they name
-// it or the step, and the ledger does not tell of them.
+// Unrecorded returns the commits that may contain part of a step: they name it or its
+// part, and the ledger does not mention them.
 func (s *Step) Unrecorded() []Evidence {
 	var out []Evidence
 	for _, e := range s.Evidence {
@@ -91,23 +92,23 @@ func (s *Step) Unrecorded() []Evidence {
 	return out
 }
 
-// Trace is a convention by which a layout's commits name a step.
+// Trace is a rule by which a layout's commits name a step.
 type Trace struct {
-	// Subject must stand at the beginning of the commit's subject, or
-	// anywhere in it if Anywhere is set. Case counts.
+	// Subject must begin the commit's subject, or occur anywhere in it if Anywhere is
+	// set. It is case-sensitive.
 	Subject  string
 	Anywhere bool
-	// Ends, with Anywhere, asks that nothing follows it in the commit's subject.
+	// Ends, with Anywhere, requires that nothing follow it.
 	Ends bool
-	// Since, if set, leaves older commits out: ids repeat between runs.
+	// Since, if set, excludes older commits, because ids repeat between runs.
 	Since time.Time
-	// Partial marks a convention for commits made on the way: they show that
-	// the step was begun, not that it is whole.
+	// Partial marks a rule for intermediate commits: they show that the step was begun,
+	// not that it is complete.
 	Partial bool
 }
 
-// Kinds of evidence. A partial commit shows that a step was begun; a commit
-// that it landed.
+// Kinds of evidence. A partial commit shows that a step was begun; a commit shows that it
+// landed.
 const (
 	EvidenceCommit   = "commit"
 	EvidencePartial  = "partial-commit"
@@ -121,11 +122,11 @@ type Evidence struct {
 	Text   string // one sentence
 	Source string // a commit, a file:line, a command
 	For    bool   // supports that the step is done; false: contradicts it
-	// Elsewhere tells that it is a commit which the checkout of the run does not have.
+	// Elsewhere says that it is a commit which the run's checkout does not have.
 	Elsewhere bool
 }
 
-// Artifact is a file a run refers to.
+// Artifact is a file that a run refers to.
 type Artifact struct {
 	Name     string // what it is for, e.g. "spec", "constitution"
 	Path     string
@@ -133,5 +134,5 @@ type Artifact struct {
 	Critical bool   // the run cannot continue without it
 	NeededBy string // the phase or step that needs it
 	MadeBy   string // the id of the step that makes it, if one does
-	Source   Source // where it is referred to
+	Source   Source // where it is mentioned
 }

@@ -6,62 +6,62 @@ import (
 	"time"
 )
 
-// Timeline tells when what of a run was worked on or waited for, since the run was last
-// started. From and To are the first and the last moment; both are zero where nothing is
-// on record.
+// Timeline shows when the parts of a run were worked on or waited for, since the run was
+// last started. From and To are the first and last moments, both zero if nothing is
+// recorded.
 type Timeline struct {
 	From  time.Time      `json:"from" jsonschema:"the first moment; the zero time if nothing is on record"`
 	To    time.Time      `json:"to" jsonschema:"the last moment: now while something lasts"`
 	Steps []TimelineStep `json:"steps" jsonschema:"in the order in which they were first worked on or asked about"`
 }
 
-// TimelineStep is one row of a timeline. ID is "" for what is about no single step.
+// TimelineStep is one row of a timeline. ID is "" for what concerns no single step.
 type TimelineStep struct {
 	ID    string         `json:"id" jsonschema:"the step; empty for what is about the run as a whole"`
 	Spans []TimelineSpan `json:"spans" jsonschema:"in the order in which they began"`
 }
 
-// TimelineSpan is one attempt, or one time of waiting.
+// TimelineSpan is one attempt or one wait.
 type TimelineSpan struct {
 	Kind SpanKind `json:"kind" jsonschema:"limit and person are what is waited for; stopped is an attempt that ended in good order without a result"`
-	// Attempt is 0 for a time of waiting.
+	// Attempt is 0 for a wait.
 	Attempt int       `json:"attempt,omitempty" jsonschema:"the number of the attempt; absent for a time of waiting"`
 	From    time.Time `json:"from"`
-	// To is, of an attempt that was cut off, the last moment of which is known that it
-	// was at work.
+	// To is, for an attempt that was cut off, the last moment at which it is known to
+	// have been working.
 	To    time.Time `json:"to" jsonschema:"of an attempt that was cut off the last moment of which is known that it was at work"`
 	Lasts bool      `json:"lasts,omitempty" jsonschema:"it is not over"`
-	// Actor is the role, Agent the session, Text why it ended so or what is asked.
+	// Actor is the role, Agent the session, and Text why it ended or what is asked.
 	Actor string `json:"actor,omitempty" jsonschema:"the role"`
 	Agent string `json:"agent,omitempty" jsonschema:"the session"`
 	Text  string `json:"text,omitempty" jsonschema:"why it ended like that, or what is asked"`
 	Usage *Usage `json:"usage,omitempty" jsonschema:"what the attempt used; absent if no agent was at work"`
 
-	// Recorded is when its end was put on record: of an attempt that was cut off that is
-	// when someone found it.
+	// Recorded is when its end was recorded. For an attempt that was cut off, that is
+	// when it was found.
 	Recorded time.Time `json:"-"`
-	// Accepted is, of the last span before its step was accepted, when that was; zero of
-	// all others.
+	// Accepted is, for the last span before its step was accepted, when that was; zero
+	// for all others.
 	Accepted time.Time `json:"-"`
 
 	question string
-	held     bool // its end was seen, To, and git could not commit what it left
+	held     bool // its end was seen, To, but git could not commit its work
 }
 
-// Took is how long it lasted.
+// Took returns its duration.
 func (s TimelineSpan) Took() time.Duration { return s.To.Sub(s.From) }
 
-// SpanKind is how an attempt ended, or what is waited for.
+// SpanKind says how an attempt ended, or what a wait is for.
 type SpanKind = Enum[spanWords]
 
 // The kinds of spans.
 const (
-	SpanWorking  SpanKind = iota + 1 // an attempt that is at work
+	SpanWorking  SpanKind = iota + 1 // an attempt in progress
 	SpanFinished                     // one that was accepted
 	SpanFailed
-	SpanCutOff  // one whose end no one saw
-	SpanStopped // one that ended in good order without a result
-	SpanLimit   // waiting for a limit to end
+	SpanCutOff  // no one saw it end
+	SpanStopped // ended in an orderly way without a result
+	SpanLimit   // waiting for a limit to expire
 	SpanPerson  // waiting for an answer
 )
 
@@ -71,9 +71,8 @@ func (spanWords) words() (string, []string) {
 	return "span", []string{"", "working", "finished", "failed", "cut-off", "stopped", "limit", "person"}
 }
 
-// TimelineOf makes the timeline of a run from the events of its journal. working tells
-// whether someone is at work on it now; where no one is, an attempt without an end was
-// cut off.
+// TimelineOf builds the timeline of a run from its journal. working says whether someone
+// is working on it now; if not, an attempt without an end was cut off.
 func TimelineOf(events []Event, working bool, now time.Time) Timeline {
 	t := &timeline{}
 	for i := range events {
@@ -83,10 +82,10 @@ func TimelineOf(events []Event, working bool, now time.Time) Timeline {
 	return t.Timeline
 }
 
-// timeline is one in the making.
+// timeline is a Timeline under construction.
 type timeline struct {
 	Timeline
-	alive time.Time // when an attempt was last known to be at work
+	alive time.Time // when an attempt was last known to be working
 }
 
 func (t *timeline) add(ev *Event) {
@@ -132,7 +131,7 @@ func (t *timeline) add(ev *Event) {
 		if ev.Outcome == string(Rerun) {
 			t.end(ev, SpanCutOff, t.alive)
 		} else if s := t.last(ev.Step, SpanWorking); s != nil && !s.held {
-			s.To, s.held = t.alive, true // what it left is settled later, it ended before
+			s.To, s.held = t.alive, true // its work is settled later; it ended before
 		}
 		return
 	case QuestionAsked:
@@ -160,7 +159,7 @@ func (t *timeline) begin(step string, s TimelineSpan) {
 	t.Steps[i].Spans = append(t.Steps[i].Spans, s)
 }
 
-// last is the span of a step that lasts and is of this kind, nil if there is none.
+// last returns the unfinished span of a step of this kind, or nil.
 func (t *timeline) last(step string, kind SpanKind) (found *TimelineSpan) {
 	for s := range t.lasting {
 		if s.Kind == kind && s.of == step {
@@ -170,13 +169,12 @@ func (t *timeline) last(step string, kind SpanKind) (found *TimelineSpan) {
 	return found
 }
 
-// span is one of a row.
 type span struct {
 	*TimelineSpan
 	of string
 }
 
-// lasting goes through the spans that are not over.
+// lasting iterates over the unfinished spans.
 func (t *timeline) lasting(yield func(span) bool) {
 	for i := range t.Steps {
 		for k := range t.Steps[i].Spans {
@@ -187,7 +185,7 @@ func (t *timeline) lasting(yield func(span) bool) {
 	}
 }
 
-// end ends the attempt at a step that is at work, and keeps what the event tells of it.
+// end ends the current attempt at a step and keeps what the event says about it.
 func (t *timeline) end(ev *Event, kind SpanKind, at time.Time) {
 	s := t.last(ev.Step, SpanWorking)
 	if s == nil || ev.Kind != StepStarted && ev.Attempt != 0 && ev.Attempt < s.Attempt {
@@ -202,7 +200,7 @@ func (t *timeline) end(ev *Event, kind SpanKind, at time.Time) {
 	}
 }
 
-// accept marks the end of what was needed for a step.
+// accept marks the last span before a step was accepted.
 func (t *timeline) accept(ev *Event) {
 	i := slices.IndexFunc(t.Steps, func(row TimelineStep) bool { return row.ID == ev.Step })
 	if i < 0 {
@@ -214,7 +212,7 @@ func (t *timeline) accept(ev *Event) {
 	}
 }
 
-// wait ends the waiting of a step for a limit, or for the answer to a question.
+// wait ends a step's wait for a limit or for the answer to a question.
 func (t *timeline) wait(ev *Event, kind SpanKind, question string) {
 	for s := range t.lasting {
 		if s.Kind == kind && s.question == question && (question != "" || s.of == ev.Step) {
@@ -226,8 +224,8 @@ func (t *timeline) wait(ev *Event, kind SpanKind, question string) {
 	}
 }
 
-// left tells of attempts without an end that no one was at work on them any longer when
-// the run was taken up again: they ended when they were last seen.
+// left ends the attempts that no one was working on when the run was resumed: they ended
+// when last seen.
 func (t *timeline) left() {
 	for s := range t.lasting {
 		if s.Kind == SpanWorking && !s.held {
@@ -236,7 +234,7 @@ func (t *timeline) left() {
 	}
 }
 
-// over ends whatever lasts.
+// over ends every unfinished span.
 func (t *timeline) over(at time.Time) {
 	for s := range t.lasting {
 		switch {
@@ -250,7 +248,7 @@ func (t *timeline) over(at time.Time) {
 	}
 }
 
-// close tells how things stand now.
+// close brings the timeline up to the present.
 func (t *timeline) close(working bool, now time.Time) {
 	for s := range t.lasting {
 		switch {

@@ -12,11 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Load reads one run by its layout, by one rule: what could not be read is unknown.
-// A file or folder that the layout asked for and could not use blocks the run and is
-// listed in Unread, unless the step that comes next makes it anyway, and so does the file
-// of an open step that cannot be opened; the run is else as the files that could be read
-// tell it.
+// Load reads one run with its layout under one rule: what could not be read is unknown. A
+// file or folder that the layout requested but could not use blocks the run and is listed
+// in Unread, unless the next step makes it anyway; so does the file of an open step that
+// cannot be opened. Otherwise the run is as the readable files describe it.
 func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	seen := &witness{FS: fsys}
 	r, err := l.Load(seen, ref)
@@ -53,8 +52,8 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	return r, nil
 }
 
-// Lose marks a file or folder that is not there as unread: something else proves that it
-// was, and what it told is unknown. Layouts call it while they load the run.
+// Lose marks a missing file or folder as unread: something else proves that it existed,
+// and its content is unknown. Layouts call it while loading the run.
 func (r *Run) Lose(file, message, hint string) {
 	if slices.Contains(r.Unread, file) {
 		return
@@ -65,8 +64,8 @@ func (r *Run) Lose(file, message, hint string) {
 	})
 }
 
-// permit says how a file or folder that may not be read is made readable. Only a path
-// that means the same in every shell is made part of a command.
+// permit says how to make a file or folder readable. A path becomes part of the command
+// only if it means the same in every shell.
 func permit(file string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@%+=,-"
 	if strings.Trim(file, plain) != "" || strings.HasPrefix(file, "-") {
@@ -75,22 +74,22 @@ func permit(file string) string {
 	return "`chmod u+rX " + file + "` in the project folder lets you read it, or call reprise as the user it belongs to"
 }
 
-// Damaged reports whether a file of the run was read and could not be used, so that
+// Damaged reports whether a file of the run was read but could not be used, so that
 // another version of it would help.
 func (r *Run) Damaged() bool {
 	return slices.ContainsFunc(r.Unread, func(file string) bool { return r.Restorable(file) })
 }
 
-// Restorable reports whether a file was read and could not be used. Another version of
-// it would not help where the file itself cannot be opened.
+// Restorable reports whether a file was read but could not be used. Another version would
+// not help if the file itself cannot be opened.
 func (r *Run) Restorable(file string) bool {
 	return slices.Contains(r.Unread, file) && !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Source.File == file && (f.Code == CodePermission || f.Code == CodeNotRegular || f.Code == CodeLinkOutside)
 	})
 }
 
-// Remade reports whether a file is what a step is to leave that is open, before anything
-// that comes after it was begun: doing that step makes the file anew.
+// Remade reports whether a file is the output of an open step, and nothing after that
+// step has begun: doing the step recreates it.
 func (r *Run) Remade(file string) bool {
 	for _, a := range r.Artifacts {
 		if a.Path != file || a.MadeBy == "" {
@@ -103,9 +102,9 @@ func (r *Run) Remade(file string) bool {
 	return false
 }
 
-// Doubt makes every step unknown that an unread file could speak of: the one whose own
-// file it is, else all of them. What was called complete no longer is, and a run with an
-// unknown step is not one that was never begun.
+// Doubt makes unknown every step that an unread file could describe: the one whose own
+// file it is, otherwise all. The run is then no longer complete, and with an unknown step
+// it does not count as never begun.
 func (r *Run) Doubt() {
 	if len(r.Unread) > 0 && r.State == Complete {
 		r.State, r.Reason = Unreadable, r.Unread[0]+" cannot be read, so whether all is done is unknown"
@@ -130,7 +129,7 @@ type witness struct {
 	unread []Finding
 }
 
-// Unread is called by who reads a file and cannot use what stands in it.
+// Unread is called by a reader that cannot use a file's content.
 func (w *witness) Unread(f Finding) {
 	f.Severity, f.Subject = Blocking, path.Base(f.Source.File)
 	w.mu.Lock()
@@ -140,9 +139,9 @@ func (w *witness) Unread(f Finding) {
 	}
 }
 
-// tryOpen reads the beginning of the files of steps that are still to be done, and of the
-// documents that are there: whoever works on the run reads there what it is about. Other
-// artifacts are not opened: they may hold secrets.
+// tryOpen reads the beginning of the existing documents and of the files of steps still
+// to be done, because whoever works on the run reads there what to do. Other artifacts
+// are not opened: they may contain secrets.
 func (w *witness) tryOpen(r *Run) {
 	tried := map[string]bool{r.Path: true, "": true}
 	try := func(name string) {
@@ -176,11 +175,11 @@ func (w *witness) tryOpen(r *Run) {
 	}
 }
 
-// maxHead is how much of a file is read to tell whether it holds text.
+// maxHead is how much of a file is read to determine whether it is text.
 const maxHead = 4 << 10
 
-// Garbled reports whether one byte in ten, or more of them, is NUL or no UTF-8: that is no
-// text, also in another encoding.
+// Garbled reports whether at least one byte in ten is NUL or invalid UTF-8. That is not
+// text, not even in another encoding.
 func Garbled(data []byte) bool {
 	odd := 0
 	for at := 0; at < len(data); {
@@ -207,15 +206,16 @@ func (w *witness) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// Stat implements fs.StatFS. What only is looked for need not be readable, but whether
-// it is there must be known.
+// Stat implements fs.StatFS. A file that is only looked for need not be readable, but its
+// existence must be known.
 func (w *witness) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(w.FS, name)
 	w.saw(name, err)
 	return info, err
 }
 
-// Unwrap gives the file system itself, for who tells of what it could not read.
+// Unwrap returns the underlying file system, for readers that report themselves what they
+// could not read.
 func (w *witness) Unwrap() fs.FS { return w.FS }
 
 func (w *witness) saw(name string, err error) {

@@ -25,30 +25,30 @@ func (t Tokens) plus(o Tokens) Tokens {
 	return Tokens{t.Input + o.Input, t.CacheRead + o.CacheRead, t.CacheWrite + o.CacheWrite, t.Output + o.Output, t.Reasoning + o.Reasoning}
 }
 
-// Request is what an agent's CLI tells of one request to a model, or of several to the
-// same model. Cost is in US dollars, nil where it is not told.
+// Request is what an agent's CLI reports about one or more requests to the same model.
+// Cost is in US dollars, nil if not reported.
 type Request struct {
 	Model string
 	Tokens
 	Cost *float64
 }
 
-// Usage is what an attempt used, or several together. A figure that is not told is nil,
-// never zero. Its JSON form stands in the journal: fields are added, never renamed.
+// Usage is what one or more attempts used. An unreported figure is nil, never zero. It is
+// stored as JSON in the journal: fields are added, never renamed.
 type Usage struct {
 	Model  string   `json:"model,omitempty" jsonschema:"the models that were asked, as the CLI calls them"`
 	Tokens *Tokens  `json:"tokens,omitempty" jsonschema:"absent if they are not known"`
 	Cost   *float64 `json:"cost_usd,omitempty" jsonschema:"US dollars; absent if it is not known"`
-	// Estimated tells that prices of the settings are in Cost.
+	// Estimated says that Cost was computed with prices from the settings.
 	Estimated bool `json:"estimated,omitempty" jsonschema:"the cost was worked out with the prices in reprise.yaml"`
-	// MoreTokens and MoreCost tell that more was used than is known: the figure is the
-	// least it can be.
+	// MoreTokens and MoreCost say that more was used than is known: the figure is a lower
+	// bound.
 	MoreTokens bool `json:"more_tokens,omitempty" jsonschema:"more tokens were used than are known"`
 	MoreCost   bool `json:"more_cost,omitempty" jsonschema:"it cost more than is known"`
 }
 
-// Price is what a model costs in US dollars for a million tokens. A price of cached
-// tokens that is not set is that of Input.
+// Price is a model's price in US dollars per million tokens. Unset prices for cached
+// tokens default to Input.
 type Price struct {
 	Input, Output         float64
 	CacheRead, CacheWrite *float64
@@ -65,10 +65,10 @@ func (p Price) of(t Tokens) float64 {
 	return all / 1e6
 }
 
-// Prices are those of models, by name or by how the name begins.
+// Prices holds prices by model name or prefix of one.
 type Prices map[string]Price
 
-// of finds the price of a model; the longest name counts.
+// of returns the price of a model; the longest match counts.
 func (p Prices) of(model string) (price Price, ok bool) {
 	best := ""
 	for name := range p {
@@ -79,8 +79,8 @@ func (p Prices) of(model string) (price Price, ok bool) {
 	return p[best], ok
 }
 
-// UsageOf adds up the requests of one attempt. With no request nothing is known. Money
-// that the CLI does not tell is estimated where the prices have the model.
+// UsageOf adds up the requests of one attempt. Without requests nothing is known. Costs
+// that the CLI does not report are estimated if prices has the model.
 func UsageOf(requests []Request, prices Prices) (u Usage) {
 	var models []string
 	for _, r := range requests {
@@ -98,8 +98,7 @@ func UsageOf(requests []Request, prices Prices) (u Usage) {
 	return u
 }
 
-// Add adds what another attempt used. What is not known of it makes the sum the least it
-// can be.
+// Add adds what another attempt used. Unknown figures make the sum a lower bound.
 func (u *Usage) Add(o Usage) {
 	if o.Tokens != nil {
 		sum := *o.Tokens
@@ -120,10 +119,10 @@ func (u *Usage) Add(o Usage) {
 	u.Estimated = u.Estimated || o.Estimated
 }
 
-// NoUsage is what an attempt used that asked no model anything.
+// NoUsage is the usage of an attempt that sent no request to a model.
 func NoUsage() Usage { return Usage{Tokens: &Tokens{}, Cost: new(float64)} }
 
-// Sum adds up what attempts used; nothing at all where there is none.
+// Sum adds up what attempts used; nothing if there are none.
 func Sum(list ...Usage) (u Usage) {
 	for _, o := range list {
 		u.Add(o)
@@ -131,7 +130,7 @@ func Sum(list ...Usage) (u Usage) {
 	return u
 }
 
-// Money is the cost in words: "$1.23", "at least about $1.23", "not known".
+// Money returns the cost in words: "$1.23", "at least about $1.23", "not known".
 func (u Usage) Money() string {
 	switch {
 	case u.Cost == nil && !u.MoreCost:
@@ -149,8 +148,8 @@ func (u Usage) Money() string {
 	return text
 }
 
-// Counted is the number of tokens in words: "12k tokens", "at least 12k tokens", "not
-// known".
+// Counted returns the number of tokens in words: "12k tokens", "at least 12k tokens",
+// "not known".
 func (u Usage) Counted() string {
 	switch {
 	case u.Tokens == nil && !u.MoreTokens:
@@ -163,8 +162,8 @@ func (u Usage) Counted() string {
 	return Count(u.Tokens.Total()) + " tokens"
 }
 
-// String says in one line what was used: tokens with what they were, and money. Each
-// figure that is not known is left out, and both are "not known" together.
+// String says on one line what was used: tokens by type, and money. An unknown figure is
+// omitted; if both are unknown, it is "not known".
 func (u Usage) String() string {
 	var out []string
 	if u.Tokens != nil {
@@ -183,8 +182,7 @@ func (u Usage) String() string {
 	return strings.Join(out, ", ")
 }
 
-// Dollars is an amount of money as people write it; below a cent with as many digits as
-// it needs.
+// Dollars formats an amount of money, below a cent with as many digits as needed.
 func Dollars(amount float64) string {
 	if amount > 0 && amount < 0.01 {
 		return "$" + strings.TrimRight(fmt.Sprintf("%.4f", math.Max(amount, 0.0001)), "0")
@@ -192,7 +190,7 @@ func Dollars(amount float64) string {
 	return fmt.Sprintf("$%.2f", amount)
 }
 
-// Count is a number of tokens as people write it: 950, 12.3k, 4.1M.
+// Count formats a number of tokens: 950, 12.3k, 4.1M.
 func Count(n int64) string {
 	for _, unit := range []struct {
 		size int64
