@@ -16,11 +16,10 @@ import (
 	"reprise/internal/tree"
 )
 
-// joinCheckouts reads the other checkouts of the repository and joins what they
-// say with what this one says: a run seen through two checkouts is one run. The
-// copy that is further along stands in the list, the other in its Also. Two runs are
-// the same where they lie at the same place of the same repository. A checkout on the
-// branch of one run does not speak for another.
+// joinCheckouts reads the other checkouts of the repository and merges their runs with
+// those of this one. Two runs are the same if they are at the same place in the same
+// repository. The copy that is further along is listed; the other goes into its Also. A
+// checkout on one run's branch says nothing about another run.
 func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
 	byKey := map[string]int{}
 	var within []string
@@ -28,7 +27,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 		byKey[r.Layout+"\x00"+r.Path] = i
 		within = append(within, r.Path)
 	}
-	tops, root := map[string]string{}, real(res.Root) // of each repository, the checkout that counts here
+	tops, root := map[string]string{}, real(res.Root) // for each repository, the checkout that counts here
 	if top := checkoutTop(root); top != "" {
 		tops[real(commonDir(top))] = top
 	}
@@ -80,8 +79,8 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 				byKey[key] = len(runs)
 				runs = append(runs, r)
 			case branch != "" && branch != runs[i].Branch && slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Branch == branch }):
-				// The checkout is another run's own. What it holds of this one came along
-				// when it was made, and no one works on it there.
+				// The checkout belongs to another run. Its copy of this run came with the
+				// checkout, and no one works on it there.
 			default:
 				runs[i] = join(runs[i], r, bringsHere(prefix, branch))
 			}
@@ -90,7 +89,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 	return runs, nil
 }
 
-// bringsHere is the hint how to get what another checkout holds.
+// bringsHere returns the hint on how to get what another checkout holds.
 func bringsHere(dir, branch string) string {
 	dir = reprise.Pasted(dir, "FOLDER")
 	work := reprise.Pasted(branch, "BRANCH")
@@ -100,13 +99,13 @@ func bringsHere(dir, branch string) string {
 	return fmt.Sprintf("look at `git -C %[1]s status`; then `git -C %[1]s add -A; git -C %[1]s commit -m work; git merge %[2]s` brings it here", dir, work)
 }
 
-// join makes one run of two copies. The copy with more closed steps counts, for
-// work does not undo itself; between equals the later activity, then the first. The
-// time of a file alone is no activity: a checkout writes all of them.
+// join merges two copies of a run. The copy with more closed steps wins, since work does
+// not undo itself; then the later activity; then the first. A file's time alone is not
+// activity, because a checkout writes every file.
 func join(a, b *reprise.Run, hint string) *reprise.Run {
 	for _, known := range a.Also {
 		if known.Path == b.Path || strings.HasPrefix(b.Path, known.Path+"/") {
-			return a // the layout has compared this copy itself
+			return a // the layout has already compared this copy
 		}
 	}
 	winner, other := a, b
@@ -142,7 +141,7 @@ func sameSteps(a, b *reprise.Run) bool {
 	})
 }
 
-// rebase puts a path in front of every file a run names.
+// rebase prefixes every file name in a run.
 func rebase(r *reprise.Run, prefix string) {
 	file := func(p *string) {
 		if *p != "" {
@@ -190,8 +189,8 @@ type unreadCheckout struct {
 	err error
 }
 
-// tellUnread reports checkouts that cannot be read: whether the run was worked on there,
-// and is further along, is unknown.
+// tellUnread reports unreadable checkouts: whether the run was worked on there, and is
+// further along, is unknown.
 func (res *Result) tellUnread(r *reprise.Run) {
 	if !r.State.Open() {
 		return
@@ -216,10 +215,10 @@ func (res *Result) tellUnread(r *reprise.Run) {
 	}
 }
 
-// otherCheckouts lists the folders that stand for root in the other checkouts of the
-// repository that it lies in, from git's own files: no process is started. inside are
-// the linked worktrees met below root; they are listed whole. unread are checkouts that
-// git lists and that cannot be looked at.
+// otherCheckouts lists the folders that correspond to root in the other checkouts of its
+// repository, from git's own files; it starts no process. inside are linked worktrees
+// found below root; they are listed as a whole. unread are checkouts that git lists and
+// that cannot be read.
 func otherCheckouts(root string, inside []string) (out []string, unread []unreadCheckout) {
 	dirs := map[string]bool{}
 	for _, rel := range inside {
@@ -234,7 +233,7 @@ func otherCheckouts(root string, inside []string) (out []string, unread []unread
 	not := func(dir string, err error) {
 		in, inErr := filepath.Rel(filepath.Dir(common), dir)
 		if errors.Is(err, fs.ErrNotExist) && inErr == nil && filepath.IsLocal(in) {
-			return // it was deleted: what is around it is there, so nothing is unmounted
+			return // deleted: its surroundings exist, so nothing is unmounted
 		}
 		unread = append(unread, unreadCheckout{dir, err})
 	}
@@ -244,7 +243,7 @@ func otherCheckouts(root string, inside []string) (out []string, unread []unread
 		switch {
 		case err == nil && !dirs[checkout]:
 			dirs[dir] = true
-		case err != nil && !errors.Is(err, fs.ErrNotExist): // a branch may not have the folder
+		case err != nil && !errors.Is(err, fs.ErrNotExist): // a branch need not have the folder
 			not(dir, err)
 		}
 	}
@@ -276,9 +275,9 @@ func otherCheckouts(root string, inside []string) (out []string, unread []unread
 
 var errNotOurs = errors.New("its .git does not name this repository")
 
-// linkedCheckout gives the folder of a checkout by git's record of it. The error tells why
-// it cannot be told what is there: the folder, its pointer to the repository or the record
-// is gone or damaged.
+// linkedCheckout returns the folder of a checkout from git's record of it. The error says
+// why that is unknown: the folder, its pointer to the repository or the record is missing
+// or damaged.
 func linkedCheckout(common, record string) (string, error) {
 	data, err := doc.ReadRegular(os.DirFS(record), "gitdir", maxPointer)
 	if err != nil {
@@ -301,11 +300,11 @@ func linkedCheckout(common, record string) (string, error) {
 	return checkout, nil
 }
 
-// maxPointer is the most that is read of a file that names a folder of git.
+// maxPointer limits how much is read of a file that names a git folder.
 const maxPointer = 64 << 10
 
-// commonDir returns the git folder that all checkouts share, "" if root is not
-// the top of a checkout.
+// commonDir returns the git folder that all checkouts share, or "" if root is not the top
+// of a checkout.
 func commonDir(root string) string {
 	own := gitDir(root)
 	if own == "" || own == filepath.Join(root, ".git") {
@@ -314,7 +313,7 @@ func commonDir(root string) string {
 	return filepath.Dir(filepath.Dir(own))
 }
 
-// gitDir returns the git folder of one checkout, "" if root is not the top of one.
+// gitDir returns the git folder of one checkout, or "" if root is not the top of one.
 func gitDir(root string) string {
 	dot := filepath.Join(root, ".git")
 	info, err := os.Stat(dot)
@@ -335,8 +334,8 @@ func gitDir(root string) string {
 	return own
 }
 
-// branchOf returns the branch that is checked out in a folder, "" if there is none or it
-// cannot be told.
+// branchOf returns the branch checked out in a folder, or "" if there is none or it is
+// unknown.
 func branchOf(root string) string {
 	own := gitDir(root)
 	if own == "" {
@@ -350,7 +349,7 @@ func branchOf(root string) string {
 	return branch
 }
 
-// real gives a path without links, and as it is where that cannot be told.
+// real resolves the links in a path, or returns it unchanged if that fails.
 func real(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
@@ -358,8 +357,7 @@ func real(path string) string {
 	return path
 }
 
-// checkoutTop gives the top of the checkout that a folder lies in, "" if it lies in
-// none.
+// checkoutTop returns the top of the checkout that contains a folder, or "".
 func checkoutTop(dir string) string {
 	for {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {

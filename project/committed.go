@@ -17,14 +17,14 @@ import (
 	"reprise/journal"
 )
 
-// A file of state that the head has and that is missing or cut off here is unread: what
-// it told is unknown. A removal that was committed is a decision; one that was not may
-// be an accident, and the run would continue as if nothing had ever been there.
+// A state file that the head has and that is missing or truncated here counts as unread:
+// its content is unknown. A committed removal is a decision; an uncommitted one may be an
+// accident, and the run would continue as if the file had never existed.
 
-// restore looks for the runs that read files which git has more of. Where such a run
-// stands differently with them, it is shown as they tell it, with the files as unread.
-// A run that is not there at all counts only if another one is taken for it: whoever
-// removes or moves all of a run means it.
+// restore looks for runs that read files of which git has more. If such a run stands
+// differently with them, it is shown that way, with the files as unread. A run that is
+// missing entirely counts only if another one would be mistaken for it: removing or
+// moving a whole run is deliberate.
 func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs []*reprise.Run, opts Options) ([]*reprise.Run, error) {
 	full, err := withLost(ctx, fsys, opts.git)
 	if err != nil || full == nil {
@@ -40,7 +40,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 			seen := &noting{FS: full, names: map[string]bool{}}
 			then, err := reprise.Load(e.Layout, seen, ref)
 			if err != nil {
-				continue // loading it from disk tells of it
+				continue // loading it from disk reports it
 			}
 			names := slices.DeleteFunc(full.lost(), func(name string) bool { return !seen.names[name] || then.Remade(name) })
 			if len(names) == 0 || at >= 0 && standsAs(runs[at], then) || ours.explains(ref, opts.git, names) {
@@ -65,7 +65,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 	return runs, nil
 }
 
-// standsAs reports whether two readings of a run come to the same.
+// standsAs reports whether two readings of a run are equivalent.
 func standsAs(a, b *reprise.Run) bool {
 	same := func(x, y reprise.Unit) bool { return x.ID == y.ID && x.Phase == y.Phase }
 	dated := b.LastActivitySource.Line == 0 || a.LastActivity.Equal(b.LastActivity)
@@ -75,15 +75,15 @@ func standsAs(a, b *reprise.Run) bool {
 // takesAway are the events after which files of a run are missing on purpose.
 var takesAway = []reprise.EventKind{reprise.RunStarted, reprise.RunRenewed, reprise.RunStopped, reprise.StateRestored}
 
-// explains reports whether the journal of a run tells why its files are no longer what
-// git has: it was begun anew, given up or brought back after they were committed.
+// explains reports whether a run's journal accounts for its files differing from git: the
+// run was begun anew, given up or restored after they were committed.
 func (h *home) explains(ref reprise.Ref, git *reprise.Git, names []string) bool {
 	if h == nil || h.store == nil || !slices.Contains(h.names, journal.Name(ref)) {
 		return false
 	}
 	entries, _, err := journal.Read(h.store, journal.Name(ref))
 	if err != nil {
-		return false // recallJournals says so
+		return false // recallJournals reports it
 	}
 	var since time.Time
 	for i := range entries {
@@ -102,13 +102,14 @@ func (h *home) explains(ref reprise.Ref, git *reprise.Git, names []string) bool 
 	})
 }
 
-// committed shows a project with what it lost against git.
+// committed is a project with the files it lost relative to git.
 type committed struct {
 	*durable.DryRun
-	gone map[string]bool // whether the file is missing; else it was cut off
+	gone map[string]bool // the file is missing; otherwise it was truncated
 }
 
-// withLost gives the project with the files that git has more of, nil if there are none.
+// withLost returns the project with the files of which git has more, or nil if there are
+// none.
 func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed, error) {
 	if git == nil {
 		return nil, nil
@@ -123,7 +124,7 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 	return c, nil
 }
 
-// overlaid gives a project with other versions of some of its files.
+// overlaid returns a project with other versions of some of its files.
 func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*committed, error) {
 	c := &committed{durable.NewDryRun(readOnly{fsys}), map[string]bool{}}
 	for name, content := range files {
@@ -135,7 +136,7 @@ func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*commit
 		if err == nil {
 			edit.Base = reprise.HashOf(have)
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			continue // loading the run tells of it
+			continue // loading the run reports it
 		}
 		if err := c.Apply(ctx, []reprise.Edit{edit}); err != nil {
 			return nil, fmt.Errorf("read %s as git has it: %w", name, err)

@@ -13,31 +13,30 @@ import (
 	"reprise/convention"
 )
 
-// Doubt is what a person is asked about steps of which the files and the journal do
-// not tell the same. None of them is started before that is answered.
+// Doubt is a question about steps on which the files and the journal disagree. None of
+// them is started until it is answered.
 type Doubt struct {
-	// Prefix begins the ids of questions of this sort; Question is the one about these
+	// Prefix begins the ids of questions of this kind; Question is the one about these
 	// steps.
 	Prefix   string
 	Question reprise.Asked
-	// Ends are the events that say that the steps are done.
+	// Ends are the events that would record the steps as done.
 	Ends []reprise.Event
 	// Done and Again are the answers.
 	Done, Again string
-	// Finding is what a person sees beside the question.
+	// Finding is shown beside the question.
 	Finding reprise.Finding
 }
 
-// The prefixes of questions about steps whose end the files lost, about steps that the
-// files alone mark done or started, and about steps that were taken out of the files.
+// Prefixes of questions: about steps whose end the files lost, steps that only the files
+// mark done or started, and steps deleted from the files.
 const (
 	LostPrefix    = "lost-"
 	ClaimedPrefix = "claimed-"
 	BegunPrefix   = "begun-"
 	RemovedPrefix = "removed-"
-	// UnknownPrefix is of questions about steps of which the files do not tell how they
-	// stand, OverwrittenPrefix of those about what a finished step left and something else
-	// changed.
+	// UnknownPrefix is for steps whose status the files do not say, OverwrittenPrefix for
+	// the output of a finished step that something else changed.
 	UnknownPrefix     = "unknown-"
 	OverwrittenPrefix = "overwritten-"
 )
@@ -47,8 +46,8 @@ func AsksDoubt(id string) bool {
 	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
-// Reopened gives the end of a step that was accepted and that the files mark open all
-// the same; nil for any other step.
+// Reopened returns the accepted end of a step that the files nevertheless mark open, or
+// nil.
 func (v *View) Reopened(s *reprise.Step) *reprise.Event {
 	if s == nil {
 		return nil
@@ -60,8 +59,8 @@ func (v *View) Reopened(s *reprise.Step) *reprise.Event {
 	return end
 }
 
-// nextRound reports whether something that was finished after a step opened it again:
-// the end of a round of a loop opens its phases.
+// nextRound reports whether something that finished after a step reopened it: the end of
+// a round of a loop reopens its phases.
 func (v *View) nextRound(step string) bool {
 	reopens := convention.Of(v.Run.Layout).Reopens
 	if reopens == nil {
@@ -79,7 +78,7 @@ func (v *View) nextRound(step string) bool {
 	return false
 }
 
-// doubts finds what a person has to be asked about the steps of a run.
+// doubts finds what a person must be asked about the steps of a run.
 func doubts(v *View) (out []Doubt) {
 	if !v.Run.State.Open() || v.Run.State == reprise.Unreadable {
 		return nil
@@ -129,9 +128,9 @@ func doubts(v *View) (out []Doubt) {
 	return append(append(out, removed(v)...), v.overwritten()...)
 }
 
-// removed asks what becomes of steps that an attempt took out of the files. The answer can
-// put them back where it is known how they stood. While the attempt at a step has no end on
-// record, whoever settles that asks.
+// removed asks what to do about steps that an attempt deleted from the files. The answer
+// can put them back if their former lines are known. While the attempt has no recorded
+// end, settling it comes first and asks this too.
 func removed(v *View) []Doubt {
 	r := v.Run
 	d := Doubt{Prefix: RemovedPrefix, Done: "leave it out", Again: "put it back"}
@@ -164,9 +163,9 @@ func removed(v *View) []Doubt {
 	return []Doubt{d}
 }
 
-// doubtful gives the ends of steps that the files lost, of those that the files alone mark
-// done, of those that the files alone mark started, and of those of which the files do not
-// tell how they stand, up to the one that comes next.
+// doubtful returns the ends of steps up to the next one: those the files lost, those that
+// only the files mark done, those that only the files mark started, and those whose
+// status the files do not say.
 func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 	r := v.Run
 	point := len(r.Steps)
@@ -184,7 +183,7 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 		case s.Claimed:
 			claimed = append(claimed, end)
 		case r.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
-			// Its start is lost, and with it whether it may be done twice.
+			// Its start is lost, and with it whether it may be repeated.
 			begun = append(begun, end)
 		case s.Status == reprise.Unknown && i <= point && v.asksUnknown(s):
 			unknown = append(unknown, end)
@@ -193,15 +192,15 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 	return lost, claimed, begun, unknown
 }
 
-// asksUnknown reports whether a person is asked how a step stands that the files do not
-// tell: of a list that could be read, unless it was taken out of it, git shows that it
-// landed, or an attempt at it is settled first.
+// asksUnknown reports whether to ask about a step whose status is unknown: the step is in
+// a readable list and was not deleted from it, git does not show that it landed, and no
+// attempt at it has to be settled first.
 func (v *View) asksUnknown(s *reprise.Step) bool {
 	return v.Run.Kind == reprise.KindTasks && len(v.Run.Unread) == 0 && s.Removed == nil && !s.Landed() && v.History.Step(s.ID).Open == nil
 }
 
-// dropLanded takes back what would be asked about steps that git shows to be done: those
-// are marked instead.
+// dropLanded withdraws questions about steps that git shows to be done: those are marked
+// instead.
 func (v *View) dropLanded() {
 	if slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Prefix == UnknownPrefix }) {
 		v.Doubts = doubts(v)
@@ -209,21 +208,21 @@ func (v *View) dropLanded() {
 	}
 }
 
-// asksLost reports whether a person is asked about a step whose accepted end the files no
-// longer tell: where files never take back what they told, and where the checkout that told
-// it is gone, or was made anew since. In other files whoever opens a step again means it.
+// asksLost reports whether to ask about a step whose accepted end the files no longer
+// show: if such files never take back what they said, or the checkout that said it is
+// gone or was recreated. In other files, reopening a step is deliberate.
 func (v *View) asksLost(end *reprise.Event) bool {
 	made := v.History.Worktree
 	return v.neverTakenBack() || made != nil && (v.uprooted || made.At.After(end.At))
 }
 
-// neverTakenBack reports whether no one opens a step again by its files: they only grow, or
-// are a list, which git or an editor can set back.
+// neverTakenBack reports whether steps are never reopened through the files: they only
+// grow, or are a list, which git or an editor can revert.
 func (v *View) neverTakenBack() bool {
 	return convention.Of(v.Run.Layout).Appends || v.Run.Kind == reprise.KindTasks
 }
 
-// tellUprooted notes whether the checkout that the run worked in is gone.
+// tellUprooted records whether the checkout the run worked in is gone.
 func (v *View) tellUprooted(files fs.FS) {
 	if made := v.History.Worktree; made != nil && files != nil {
 		_, err := fs.Stat(files, path.Clean(made.Text))
@@ -231,8 +230,8 @@ func (v *View) tellUprooted(files fs.FS) {
 	}
 }
 
-// about completes a doubt about the steps of a run. Its question has another name where
-// the steps are others, or lost it again, or an answer said neither.
+// about completes a doubt about the steps of a run. The question gets a new name if the
+// steps differ, lost their end again, or an earlier answer settled nothing.
 func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	d.Finding.Severity, d.Finding.Subject = reprise.Warning, d.Ends[0].Step
 	d.Finding.Source, d.Finding.Hint = reprise.Source{File: r.Path}, "`reprise log` shows what was recorded"
@@ -253,16 +252,16 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	}
 }
 
-// tellUnrecorded adds what can be told of a run without a journal: what a person is
-// asked, and where its files say that its work was accepted.
+// tellUnrecorded adds what is known of a run without a journal: what to ask, and where
+// its files say that its work was accepted.
 func (v *View) tellUnrecorded() {
 	v.Doubts = doubts(v)
 	v.Run.Asks = v.asks()
 	v.tellCommitted()
 }
 
-// tellCommitted adds to a run that was begun here the commits in which its files say that
-// its work was accepted: the journal that tells so may be lost.
+// tellCommitted adds, for a run begun here, the commits in which its files say that its
+// work was accepted, since the journal that says so may be lost.
 func (v *View) tellCommitted() {
 	if !v.Run.FromFile || !v.Run.State.Open() && v.Run.State != reprise.Complete {
 		return
@@ -274,7 +273,7 @@ func (v *View) tellCommitted() {
 	}
 }
 
-// asks lists what a person is asked before anything is started, and was not asked yet.
+// asks lists the questions to put before anything is started, except those already asked.
 func (v *View) asks() (out []reprise.Asked) {
 	if m := v.Changed; m != nil && m.Asks {
 		out = append(out, m.Asked())
@@ -285,8 +284,8 @@ func (v *View) asks() (out []reprise.Asked) {
 	return slices.DeleteFunc(out, func(q reprise.Asked) bool { return v.Run.Question(q.ID) != nil })
 }
 
-// foresee adds what resuming the run would ask, as the engine says, and reports whether
-// that changes the decision.
+// foresee adds what resuming the run would ask, according to the engine, and reports
+// whether that changes the decision.
 func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref) (Foreseen, error)) (seen Foreseen, changed bool) {
 	r, d := v.Run, v.Decision
 	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && len(r.Asks) > 0
@@ -306,15 +305,15 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 	return seen, changed
 }
 
-// Foreseen is what resuming a run comes to before anything that it starts has ended: what
-// it asks, and the steps that it starts.
+// Foreseen is what resuming a run does before anything it starts has ended: the questions
+// it asks and the steps it starts.
 type Foreseen struct {
 	Asks   []reprise.Asked
 	Starts []string
 }
 
-// startsAt moves the resume point to what the engine starts, where the point was cut off and
-// is settled without doing it again: as an answer on record says, or as its proof does.
+// startsAt moves the resume point to what the engine starts, if the point was cut off and
+// is settled without repeating it, by a recorded answer or by its proof.
 func (v *View) startsAt(seen Foreseen) {
 	d := &v.Decision
 	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 || slices.Contains(seen.Starts, d.Point.ID) ||
@@ -339,8 +338,8 @@ func stepsOf(events []reprise.Event) (out []string) {
 	return out
 }
 
-// overstepped gives what the files tell otherwise of other steps than when an attempt began
-// that was cut off: the next engine records and asks the same.
+// overstepped returns how the files now differ about other steps from when an interrupted
+// attempt began. The next engine records and asks the same.
 func (v *View) overstepped() (out []reprise.Event) {
 	open := v.History.Open()
 	if len(open) == 0 || v.Run.State == reprise.Running || v.Run.State == reprise.Unreadable {

@@ -18,10 +18,11 @@ import (
 	"reprise/journal"
 )
 
-// tellElsewhere reports open runs that are worked on from another folder. A run lies in
-// every folder around it, its copies in those of other checkouts, and each of them may
-// be a project; it has one journal and one lease, those of the folder from which it was
-// last worked on. From another folder it is not known what was begun, nor who is at work.
+// tellElsewhere reports open runs that are worked on from another folder. A run is inside
+// every folder around it, and its copies are inside those of other checkouts; each of
+// these may be a project. It has one journal and one lease, in the folder from which it
+// was last worked on. From any other folder, what was begun and who is working are
+// unknown.
 func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 	homes := map[string]*home{}
 	for _, r := range runs {
@@ -32,7 +33,7 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 			top := j.checkoutOf(r.Path)
 			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
 			for _, dir := range aroundCopy(j.Root, r.Path) {
-				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is someone at work there?
+				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is someone working there?
 			}
 			continue
 		}
@@ -48,10 +49,10 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 	}
 }
 
-// Elsewhere tells which of the runs are not to be changed from the folder root, and
-// why, closed ones too: one is being worked on from another folder, or the journal there
-// is the one that knows what was begun. Ask while holding the lease of root, before
-// anything is changed: of two that do so, at least one sees the other.
+// Elsewhere returns the runs, including closed ones, that must not be changed from root,
+// and why: one is being worked on from another folder, or the journal there is the one
+// that knows what was begun. Call it while holding the lease of root, before changing
+// anything: if two callers do so, at least one sees the other.
 func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run]reprise.Finding {
 	j := &Judgement{Result: &Result{Root: root}}
 	seen := make([]*reprise.Run, len(runs))
@@ -77,7 +78,7 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 }
 
 // hold compares what a state folder elsewhere, if there is one, knows of a run with what
-// ours does. name is the run, or a copy of it in another checkout.
+// ours knows. name is the run, or a copy of it in another checkout.
 func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, opts JudgeOptions) {
 	if h == nil {
 		return
@@ -99,7 +100,7 @@ func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, o
 	lock := path.Join(at, durable.LockPath)
 	last, known := h.last(there)
 	if name := h.named(there); !known && name != "" {
-		// Its end shows nothing: it holds no event yet, or it is damaged.
+		// Its end says nothing: the journal has no event yet, or is damaged.
 		if _, err := journal.ReadAccount(h.store, name); err != nil {
 			r.Report(problemElsewhere(r, at, err))
 			return
@@ -112,19 +113,19 @@ func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, o
 			r.Owner.Dir = at
 		}
 	}
-	// A copy that was left in good order says in its files what was done.
+	// The files of a copy that was left in an orderly way say what was done.
 	settled := name != r.Path && (last.Event.Kind == reprise.EngineLeft || journal.Over(&last.Event))
 	if known && last.Event.At.After(ours) && !settled {
 		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
 	}
 }
 
-// problemElsewhere tells that the journal of a run in another folder cannot be read.
+// problemElsewhere reports that a run's journal in another folder cannot be read.
 func problemElsewhere(r *reprise.Run, dir string, err error) reprise.Finding {
 	f := journalProblem(r.ID, err)
 	f.Source.File = path.Join(dir, f.Source.File)
 	if f.Code == reprise.CodePermission {
-		f.Severity = reprise.Warning // it may have nothing to do with the run
+		f.Severity = reprise.Warning // it may be unrelated to the run
 		return f
 	}
 	f.Hint = fmt.Sprintf("repair it there: `reprise repair -C %s`", reprise.Pasted(dir, "DIR"))
@@ -138,8 +139,8 @@ func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 	}
 }
 
-// lastHere is when something was last recorded of a run in the state folder of the
-// project itself.
+// lastHere returns when something about a run was last recorded in the project's own
+// state folder.
 func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeOptions) (at time.Time) {
 	if opts.Held.is(r.Ref) {
 		if n := len(opts.Held.Events); n > 0 {
@@ -155,9 +156,8 @@ func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeO
 	return at
 }
 
-// Around lists the folders that a run lies in, but for the project's own: those
-// above it, and those on the way down to the run. Each of them may be a
-// project with a lease of its own.
+// Around lists the folders that contain a run, except the project itself: those above it,
+// and those between it and the run. Each may be a project with its own lease.
 func Around(root, run string) (out []string) {
 	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
 		out = append(out, dir)
@@ -171,8 +171,8 @@ func Around(root, run string) (out []string) {
 	return out
 }
 
-// aroundCopy lists the folders that a copy of a run lies in, up to the top of its
-// checkout, but for those that the project lies in.
+// aroundCopy lists the folders that contain a copy of a run, up to the top of its
+// checkout, except those that contain the project.
 func aroundCopy(root, name string) (out []string) {
 	at := filepath.Join(root, filepath.FromSlash(name))
 	for dir := filepath.Dir(at); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -187,8 +187,8 @@ func aroundCopy(root, name string) (out []string) {
 	return out
 }
 
-// checkoutOf is the folder that stands for the project in the checkout that holds a file
-// outside of it.
+// checkoutOf returns the folder that corresponds to the project in the checkout
+// containing a file outside it.
 func (j *Judgement) checkoutOf(name string) string {
 	root := real(j.Root)
 	below, err := filepath.Rel(checkoutTop(root), root)
@@ -204,20 +204,20 @@ func (j *Judgement) checkoutOf(name string) string {
 	return path.Dir(name)
 }
 
-// home is a state folder of ours.
+// home is one of our state folders.
 type home struct {
 	store   *durable.Store
 	names   []string                 // of its journals
-	entries map[string]journal.Entry // the last of each journal, as far as its end shows it; nil before look
+	entries map[string]journal.Entry // the last entry of each journal, as far as its end can be read; nil before look
 	holder  durable.Holder
 	err     error
 
 	dir    string
-	looked bool            // for what its dead holder left running
-	left   []reprise.Owner // that
+	looked bool            // whether left has been determined
+	left   []reprise.Owner // what its dead holder left running
 }
 
-// heirs finds what its holder, which is dead, left running.
+// heirs returns what its dead holder left running.
 func (h *home) heirs(dead reprise.Owner) []reprise.Owner {
 	if !h.looked {
 		h.looked = true
@@ -226,7 +226,7 @@ func (h *home) heirs(dead reprise.Owner) []reprise.Owner {
 	return h.left
 }
 
-// homeAt reads the state folder in a folder, nil if there is none.
+// homeAt reads the state folder inside a folder, or returns nil if there is none.
 func homeAt(known map[string]*home, dir string) *home {
 	if h, ok := known[dir]; ok {
 		return h
@@ -263,7 +263,7 @@ func (h *home) look() {
 	}
 }
 
-// named is the name of the journal of a run, "" if there is none.
+// named returns the name of a run's journal, or "".
 func (h *home) named(ref reprise.Ref) string {
 	if i := slices.IndexFunc(h.names, func(name string) bool { return journal.Placed(name, ref) }); i >= 0 {
 		return h.names[i]
@@ -271,14 +271,14 @@ func (h *home) named(ref reprise.Ref) string {
 	return ""
 }
 
-// last is what was recorded last of a run.
+// last returns the last entry recorded for a run.
 func (h *home) last(ref reprise.Ref) (journal.Entry, bool) {
 	e, known := h.entries[h.named(ref)]
 	return e, known
 }
 
-// quiet reports whether its holder has not recorded anything yet: what it is about to
-// do is unknown.
+// quiet reports whether its holder has not recorded anything yet, so that what it is
+// about to do is unknown.
 func (h *home) quiet() bool {
 	if h.holder.PID == 0 {
 		return false

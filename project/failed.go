@@ -18,15 +18,15 @@ import (
 	"reprise/journal"
 )
 
-// How much is kept of what an attempt printed last.
+// How much of an attempt's last output is kept.
 const (
 	tailLines = 8
 	tailBytes = 16 << 10
 	allBytes  = 64 << 20
 )
 
-// tellFailed adds which attempts failed, of steps that did not succeed since, and the
-// end of what they printed.
+// tellFailed adds the failed attempts at steps that have not succeeded since, with the
+// end of their output.
 func (v *View) tellFailed(dir string, hide func(string) string) {
 	r, hist := v.Run, v.History
 	if !r.State.Open() {
@@ -43,8 +43,8 @@ func (v *View) tellFailed(dir string, hide func(string) string) {
 	slices.SortFunc(r.Failures, func(a, b reprise.Failure) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Step, b.Step)) })
 }
 
-// tellNotReady adds which steps an agent could not work on as it is set up: the next
-// attempt ends the same way until someone mends that.
+// tellNotReady adds the steps that an agent could not work on as configured: the next
+// attempt will end the same way until someone fixes that.
 func (v *View) tellNotReady() {
 	for _, s := range v.Run.Steps {
 		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady && !s.Status.Closed() && v.Run.State.Open() {
@@ -57,13 +57,13 @@ func (v *View) tellNotReady() {
 	}
 }
 
-// OutputOf gives the log of an attempt, a path in the project, and the last lines in it;
-// "" if there is none. hide takes secrets out of a text; nil stands for none.
+// OutputOf returns the log of an attempt, as a path in the project, and its last lines;
+// "" if there is none. hide removes secrets from a text; nil removes none.
 func OutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt int, hide func(string) string) (name string, tail []string) {
 	return output(dir, ref, began, step, attempt, hide, tailBytes, tailLines)
 }
 
-// PrintedAt is when an attempt last printed something, zero if that is not known.
+// PrintedAt returns when an attempt last printed something, or zero if unknown.
 func PrintedAt(dir string, ref reprise.Ref, began time.Time, step string, attempt int) time.Time {
 	_, f, err := OpenOutput(dir, ref, began, step, attempt)
 	if err != nil {
@@ -77,7 +77,7 @@ func PrintedAt(dir string, ref reprise.Ref, began time.Time, step string, attemp
 	return info.ModTime()
 }
 
-// AllOutputOf is OutputOf for everything that is kept, in 64 MiB at the most.
+// AllOutputOf is OutputOf for everything that is kept, up to 64 MiB.
 func AllOutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt int, hide func(string) string) (name string, lines []string) {
 	return output(dir, ref, began, step, attempt, hide, allBytes, math.MaxInt)
 }
@@ -106,8 +106,8 @@ func output(dir string, ref reprise.Ref, began time.Time, step string, attempt i
 	return name, tail[max(0, len(tail)-most):]
 }
 
-// OpenOutput opens the log of an attempt, a regular file of the project, for reading, and
-// gives its path there. The caller closes it.
+// OpenOutput opens the log of an attempt, a regular file in the project, and returns its
+// path there. The caller closes it.
 func OpenOutput(dir string, ref reprise.Ref, began time.Time, step string, attempt int) (name string, f *os.File, err error) {
 	name = logOf(ref, began, step, attempt)
 	root, err := os.OpenRoot(dir)
@@ -127,7 +127,7 @@ func OpenOutput(dir string, ref reprise.Ref, began time.Time, step string, attem
 	return name, f, err
 }
 
-// logOf is where the output of an attempt is kept.
+// logOf returns where the output of an attempt is kept.
 func logOf(ref reprise.Ref, began time.Time, step string, attempt int) string {
 	return durable.StateDir + "/logs/" + ref.AttemptName(began, step, attempt) + ".log"
 }

@@ -15,9 +15,9 @@ import (
 	"reprise/journal"
 )
 
-// recallJournals adds to the runs what our own journals tell and their files
-// have no place for: questions, attempts, and who works on them right now. It
-// only reads. A run of a workflow file without one may be asked about.
+// recallJournals adds what our journals know and the runs' files cannot express:
+// questions, attempts, and who is working on them now. It only reads. A run of a workflow
+// file that has no journal may raise a question.
 func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opts JudgeOptions) {
 	home := homeAt(map[string]*home{}, j.Root)
 	if home == nil {
@@ -30,7 +30,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		if home.store != nil {
 			home.err = cmp.Or(home.store.Usable(), home.err)
 		}
-		// Whether one of them was begun, and who works on it, is not known.
+		// Whether any of them was begun, and who is working on it, is unknown.
 		f, told := journalProblem(durable.StateDir, home.err), false
 		for _, r := range runs {
 			if r.State.Open() && f.Severity == reprise.Blocking && !opts.Held.is(r.Ref) {
@@ -82,27 +82,28 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		v.Own = putBack(ctx, store, r, v.History)
 		v.Files = r.Clone()
 		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Answers() && l.For(r.Ref) }) {
-			s.Budget = nil // an answer that waits may be the say it takes
+			s.Budget = nil // a stored answer may be the decision it waits for
 		}
 		v.tell(ctx, &s)
 		if opts.Full {
 			v.tellFailed(j.Root, opts.Hide)
 		}
-		// Others may have taken the lease since and left, because of what still runs.
+		// Others may have taken the lease since and left it because of what is still
+		// running.
 		n := len(entries)
 		if working := n > 0 && (works(home.holder, &entries[n-1]) || home.begins(entries)); working || len(v.History.Open()) > 0 {
 			takeOwner(r, home, durable.LockPath, working, opts)
 		}
-		// Of a run whose beginning was cut off, the files are not yet, or no longer,
-		// those of the run.
+		// If a run's beginning was cut off, its files are not yet, or no longer, those of
+		// the run.
 		if b := lastBeginning(entries); opts.Full && !b.Behind(store) && r.Gone() == nil {
 			tellStand(store, s.account, r)
 		}
 	}
 }
 
-// checkpoints are what sessions told through hooks: what is on record, and what waits to
-// be taken in. An inbox that cannot be read has been reported.
+// checkpoints returns what sessions reported through hooks, recorded or still in the
+// inbox. An unreadable inbox has already been reported.
 func (j *Judgement) checkpoints() (out []reprise.Checkpoint) {
 	for _, v := range j.views {
 		for _, ev := range v.Events {
@@ -120,8 +121,8 @@ func (j *Judgement) checkpoints() (out []reprise.Checkpoint) {
 	return out
 }
 
-// hear adds the answers that wait to be taken in, the first one to each question, and what
-// the agents of open attempts told.
+// hear adds the stored answers, the first to each question, and what the agents of open
+// attempts reported.
 func (j *Judgement) hear(runs []*reprise.Run, inbox []journal.Letter) {
 	for _, l := range inbox {
 		for _, r := range runs {
@@ -139,13 +140,13 @@ func (j *Judgement) hear(runs []*reprise.Run, inbox []journal.Letter) {
 	}
 }
 
-// works reports whether the last word in a journal is that of who holds the lease.
+// works reports whether the last entry of a journal was written by the lease holder.
 func works(h durable.Holder, last *journal.Entry) bool {
 	return last.Generation == h.Generation && last.Event.Kind != reprise.EngineLeft
 }
 
-// begins reports whether who holds the lease, or held it last, made a run that it has not
-// worked on yet: it gives the lease back in between.
+// begins reports whether the current or last lease holder created a run that it has not
+// worked on yet: it releases the lease in between.
 func (h *home) begins(entries []journal.Entry) bool {
 	last := &entries[len(entries)-1]
 	made := func(e journal.Entry) bool {
@@ -161,10 +162,10 @@ func (h *home) begins(entries []journal.Entry) bool {
 	return last.Generation == h.holder.Generation
 }
 
-// takeOwner makes the holder of a lease of ours the owner of the run that its journal
-// says it is working on: the process that took it, if that is alive, else what was
-// started here and left running, else whoever has the lock or cannot be seen from here.
-// We are not in our own way.
+// takeOwner makes the holder of our lease the owner of the run that its journal says it
+// is working on: the process that took the lease, if alive; else a process that it left
+// running; else whatever has the lock or cannot be seen from here. This process does not
+// count.
 func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOptions) {
 	owner := reprise.Owner{
 		Host: h.holder.Host, BootID: h.holder.BootID, PID: h.holder.PID, StartTicks: h.holder.StartTicks, Agent: "reprise",
@@ -176,22 +177,23 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 	}
 	if life != reprise.Alive {
 		if heirs := h.heirs(owner); len(heirs) > 0 {
-			// The oldest: what it starts in turn may be gone before anybody looks again.
+			// The oldest, because what it started in turn may be gone before the next
+			// look.
 			oldest := slices.MinFunc(heirs, func(a, b reprise.Owner) int { return cmp.Compare(a.StartTicks, b.StartTicks) })
 			r.Owner = &oldest
 			return
 		}
 		owner.Lock = filepath.Join(h.dir, filepath.FromSlash(durable.LockPath))
-		owner.Orphan = life == reprise.Dead // then what has the lock inherited it
+		owner.Orphan = life == reprise.Dead // the process that has the lock inherited it
 	}
-	// A lock without a name that can be read is that of whoever recorded last.
+	// An unreadable lock belongs to the process that recorded last.
 	if (working || owner.PID == 0) && evidence.Life(owner, opts.Now).Life != reprise.Dead {
 		r.Owner = &owner
 	}
 }
 
-// tellStand adds how the files of a run stand to its journal: behind it, or changed
-// by something else.
+// tellStand reports whether a run's files are behind its journal or were changed by
+// something else.
 func tellStand(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	findings, err := account.Stand(store, r.Ref)
 	if err != nil {
@@ -202,7 +204,7 @@ func tellStand(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	}
 }
 
-// tellGone adds which files of a run are gone that its journal wrote.
+// tellGone reports the files of a run that its journal wrote and that are gone.
 func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	if !r.State.Open() || r.Gone() != nil {
 		return
@@ -215,13 +217,13 @@ func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 		r.Report(f)
 	}
 	if r.Gone() != nil {
-		// What is left of it may look like a run that has hardly begun.
+		// The rest may look like a run that has barely begun.
 		r.State, r.Reason, r.Next = reprise.Unreadable, filesGone, nil
 	}
 }
 
-// tellPlace tells of open runs in a project whose state was copied with it or cannot be
-// used: resuming one is refused before anything is read.
+// tellPlace reports open runs in a project whose state was copied along with it or cannot
+// be used: resuming one is refused before anything is read.
 func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
 	err := store.Usable()
 	if err == nil && !opts.Adopt {
@@ -233,7 +235,7 @@ func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts Ju
 	f := journalProblem(durable.StateDir, err)
 	if copied, ok := errors.AsType[*durable.CopiedError](err); ok {
 		f.Code, f.Severity, f.Hint = reprise.CodeCopied, reprise.Blocking, copied.Hint()
-		// Some readers see the reason only, without the hint.
+		// Some readers see only the reason, without the hint.
 		f.Message = "--adopt accepts this project as one of its own; it is a copy of " + copied.From
 		if copied.From == "" {
 			f.Message = "nothing shows that the state was made here; --adopt accepts it: " + copied.Cause.Error()
@@ -246,9 +248,9 @@ func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts Ju
 	}
 }
 
-// journalProblem tells that a journal cannot be read. Where records are lost or
-// cannot be understood, what was begun is unknown: the run is not resumed before that
-// is repaired.
+// journalProblem reports that a journal cannot be read. If records are lost or not
+// understood, what was begun is unknown, and the run is not resumed until that is
+// repaired.
 func journalProblem(subject string, err error) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: subject, Source: reprise.Source{File: durable.StateDir},
@@ -265,7 +267,7 @@ func journalProblem(subject string, err error) reprise.Finding {
 		}
 		f.Message, f.Hint = "nothing can be recorded here: "+err.Error(), unusable.Hint()
 	case errors.As(err, &damage):
-		// Some readers see the reason only, without the hint.
+		// Some readers see only the reason, without the hint.
 		f.Severity, f.Source.File = reprise.Blocking, damage.Path
 		f.Message = "the journal of this run is damaged; `reprise repair` shows what can be saved: " + damage.Cause
 		f.Hint = "repair it; the run's own files still count"

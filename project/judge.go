@@ -25,52 +25,51 @@ import (
 	"reprise/journal"
 )
 
-// JudgeOptions say how closely runs are looked at.
+// JudgeOptions says how closely runs are looked at.
 type JudgeOptions struct {
 	Options
-	// Grade is how well a Done must be founded to be passed over.
+	// Grade is how well a Done must be supported for the step to be skipped.
 	Grade reprise.Grade
-	// Full gathers all evidence and asks every check; otherwise only what is
-	// cheap enough for a list of all runs. Alone starts no process: git is not asked.
+	// Full gathers all evidence and runs every check; otherwise only what is cheap enough
+	// for a list of all runs. Alone starts no process: git is not asked.
 	Full, Alone bool
-	// Verify, with Full, is a command that is run in a throw-away copy of the
-	// project; if it succeeds, what is evidenced counts as verified.
+	// Verify, with Full, is a command to run in a throw-away copy of the project. If it
+	// succeeds, what is evidenced counts as verified.
 	Verify string
-	// Adopt takes a project that was copied with its state for one of its own.
+	// Adopt accepts a project that was copied along with its state.
 	Adopt bool
-	// Held is a run that the caller works on, if there is one. Then the judgement
-	// has no digest: that is of what is read here.
+	// Held is a run that the caller is working on. The judgement then has no digest,
+	// since a digest covers what is read here.
 	Held *Held
-	// Budget says how often each step of a run is tried before a person is asked; the
-	// error tells why that cannot be told, and that nothing can be started therefore.
-	// With Full it is asked for every run that would be resumed, else for those in which
-	// attempts failed; nil leaves it out.
+	// Budget returns how often each step of a run is tried before a person is asked. Its
+	// error says why that is unknown, and that therefore nothing can be started. With
+	// Full it is called for every run that would be resumed, otherwise for those with
+	// failed attempts. It may be nil.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
-	// Distrusts names the file whose commands would have to be trusted before a run can be
-	// resumed, "" for none. With Full it is asked for every run that would be resumed; nil
-	// leaves it out.
+	// Distrusts returns the file whose commands must be trusted before a run can be
+	// resumed, or "". With Full it is called for every run that would be resumed. It may
+	// be nil.
 	Distrusts func(reprise.Ref) string
-	// Foresee says what resuming a run comes to before anything that it starts has ended.
-	// It is the engine's own answer, asked for runs that are on record here; nil leaves it
-	// out.
+	// Foresee returns what resuming a run does before anything it starts has ended. It is
+	// the engine's own answer, requested for runs recorded here. It may be nil.
 	Foresee func(context.Context, reprise.Ref) (Foreseen, error)
-	// Lapsed gives the events by which resuming a run closes questions on record, which it
-	// is given as the journal tells them: no one has to answer these. nil leaves it out.
+	// Lapsed returns the events by which resuming a run closes recorded questions that no
+	// one has to answer any more. It gets the questions as the journal has them, and may
+	// be nil.
 	Lapsed func(*durable.Store, *Record) []reprise.Event
-	// From is the step at which a person wants the work to begin again: that what it and
-	// those that rest on it left is not there is what they want mended.
+	// From is the step at which a person wants to restart. Missing output of that step,
+	// and of those resting on it, is then no problem.
 	From string
-	// Environ says where git and the stores of agent CLIs are; nil stands for
-	// the environment of this process.
+	// Environ says where git and the stores of agent CLIs are; nil means the environment
+	// of this process.
 	Environ []string
-	// Hide takes values that are known to be secret out of what agents' sessions
-	// tell; nil stands for none. Those that only look like secrets are left out
-	// anyway.
+	// Hide removes known secret values from the text of agent sessions; it may be nil.
+	// What only looks like a secret is removed in any case.
 	Hide func(string) string
 }
 
-// Held is a run whose lease the caller holds and that it has just read, with its
-// journal: it is judged as it is given, and not read again.
+// Held is a run whose lease the caller holds and which it has just read, with its
+// journal. It is judged as given and not read again.
 type Held = Record
 
 // is reports whether this is the run.
@@ -83,18 +82,18 @@ type Judgement struct {
 	*Result
 	Observed  reprise.Observed
 	Decisions map[*reprise.Run]reprise.Decision
-	// Views are what the decisions rest on.
+	// views are what the decisions are based on.
 	views map[*reprise.Run]*View
-	// Verified tells how the command of Verify ended; nil if none was run.
+	// Verified is the result of the Verify command, nil if none was run.
 	Verified *evidence.Outcome
 
-	// unverified are the steps of each run as they were graded before Verified was
-	// applied; empty if it was not run.
+	// unverified are the steps of each run with their grades before Verified was applied;
+	// empty if it was not run.
 	unverified map[*reprise.Run][]reprise.Step
 }
 
-// Judge reads a project, gathers evidence, examines and decides. It changes
-// nothing on disk: a command given with Verify runs in a folder of its own.
+// Judge reads a project, gathers evidence, runs the checks and decides. It changes
+// nothing on disk: a Verify command runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
 	j := &Judgement{}
 	runs, err := j.look(ctx, dir, opts)
@@ -161,7 +160,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	return j, nil
 }
 
-// look reads the runs with their journals, and gathers the evidence about them.
+// look reads the runs with their journals and gathers evidence about them.
 func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]*reprise.Run, error) {
 	*j = Judgement{
 		Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}, unverified: map[*reprise.Run][]reprise.Step{},
@@ -183,10 +182,10 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	return runs, nil
 }
 
-// View gives what is known of a run of the judgement, nil if it is none.
+// View returns what is known of a run, or nil if it is not part of the judgement.
 func (j *Judgement) View(r *reprise.Run) *View { return j.views[r] }
 
-// Find gives the run that a ref names, nil if it is not there.
+// Find returns the run with this ref, or nil.
 func (j *Judgement) Find(ref reprise.Ref) *reprise.Run {
 	i := slices.IndexFunc(j.Runs, func(r *reprise.Run) bool { return r.Layout == ref.Layout && r.Path == ref.Path })
 	if i < 0 {
@@ -195,8 +194,8 @@ func (j *Judgement) Find(ref reprise.Ref) *reprise.Run {
 	return j.Runs[i]
 }
 
-// Imagine judges a run that is not on disk beside what is: what would be decided
-// of it once its files were there. The run gets its grades and findings.
+// Imagine judges a run that is not on disk together with those that are, as if its files
+// existed. It sets the run's grades and findings.
 func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	o := j.Observed
 	o.Peers = append(slices.Clone(o.Peers), r)
@@ -205,8 +204,8 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	return reprise.Next(r, o, reprise.Policy{})
 }
 
-// forgetRedone takes out what was found of work that is done again, and gives the steps
-// it is the work of.
+// forgetRedone removes findings about work that is repeated, and returns the steps
+// concerned.
 func forgetRedone(r *reprise.Run, from string) map[string]bool {
 	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return from != "" && s.ID == from })
 	if at < 0 {
@@ -217,8 +216,8 @@ func forgetRedone(r *reprise.Run, from string) map[string]bool {
 	return again
 }
 
-// nameTarget tells with the choice to merge what is merged into: the branch that is
-// checked out, which must be the one that the run is for.
+// nameTarget adds to the merge option what is merged into: the checked-out branch, which
+// must be the one the run is for.
 func nameTarget(r *reprise.Run, git *reprise.Git) {
 	at := slices.IndexFunc(r.Options, func(o reprise.Option) bool { return o.Key == reprise.OptionMerge })
 	if at < 0 || git == nil || git.Branch == "" {
@@ -232,13 +231,13 @@ func nameTarget(r *reprise.Run, git *reprise.Git) {
 	r.Options[at].Label += into
 }
 
-// refine corrects a last activity by what git knows. The time of a file counts only if
-// the file was changed since it was checked out: a clone writes all files now. Where the
-// history does not reach back to the last change, the time is unknown: it is zero, and
-// its source stays. A day on record gets its time of day, where a commit of that day
-// touched the run's own file. Days in a story are written by hand, if at all, so the
-// last change of its file counts where that is later; a state is written by a tool with
-// every step, and a later commit of it may be a mere reformatting.
+// refine corrects a run's last activity with what git knows. A file's time counts only if
+// the file changed since it was checked out, because a clone writes all files now. If the
+// history does not reach back to the last change, the time is unknown: it becomes zero
+// and keeps its source. A recorded day gets a time of day if a commit on that day touched
+// the run's own file. Days in a story are written by hand, if at all, so the last change
+// of its file counts if later. A state file is written by a tool at every step, so a
+// later commit of it may be mere reformatting.
 func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	day := r.LastActivity
 	if git == nil || day.IsZero() {
@@ -271,11 +270,10 @@ func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	}
 }
 
-// Digest identifies everything that a full judgement of an open run rests on: its
-// files, and what git and the process table said. It is the same exactly as long as
-// none of it has changed: a command that was run on it and the grade
-// that was asked for are no part of it. It is "" for any other run, and where one is
-// held.
+// Digest identifies everything that a full judgement of an open run is based on: its
+// files, and what git and the process table said. It changes exactly when any of that
+// changes. The Verify command and the requested grade are not part of it. It is "" for
+// any other run, and if a run is held.
 func (j *Judgement) Digest(r *reprise.Run) string {
 	if !j.watch || !r.State.Open() {
 		return ""
@@ -289,13 +287,13 @@ func (j *Judgement) Digest(r *reprise.Run) string {
 		Run   *reprise.Run
 		Git   *reprise.Git
 		Owner reprise.OwnerLife
-		// What sessions left open, without the ages that their reasons hold.
+		// What sessions left open, without the ages that their reasons contain.
 		Sessions []seenSession
 	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git)}
 	if r.Owner != nil {
 		seen.Owner = j.Observed.Owners[r.Owner.Source]
 	}
-	// Findings hold ages in words; what they were made of is in here already.
+	// Findings contain ages in words; what they are based on is included already.
 	run := *r
 	run.Findings = nil
 	if steps, ok := j.unverified[r]; ok {
@@ -308,7 +306,7 @@ func (j *Judgement) Digest(r *reprise.Run) string {
 	return "v1:" + hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// seenSession is what of a session a judgement rests on.
+// seenSession is the part of a session that a judgement is based on.
 type seenSession struct {
 	CLI, ID string
 	Alive   bool
@@ -321,8 +319,8 @@ func seenSessions(list []reprise.Session) []seenSession {
 	for _, s := range list {
 		calls := slices.Clone(s.Calls)
 		for i := range calls {
-			// What of these words is left out depends on whose secrets are known:
-			// Wrote and Landing stand for them.
+			// How much of these texts is hidden depends on which secrets are known. Wrote
+			// and Landing stand in for them.
 			calls[i].ID, calls[i].Tool, calls[i].Text, calls[i].Whole, calls[i].Signs = "", "", "", "", nil
 		}
 		out = append(out, seenSession{s.CLI, s.ID, s.Owner.Life == reprise.Alive, s.Last, calls})
@@ -330,8 +328,8 @@ func seenSessions(list []reprise.Session) []seenSession {
 	return out
 }
 
-// settled leaves out what changes without anybody doing anything, and the
-// commits: the heads of the branches stand for all of them.
+// settled omits what changes on its own, and the commits, which the branch heads
+// represent.
 func settled(g *reprise.Git) *reprise.Git {
 	if g == nil {
 		return nil
@@ -346,8 +344,7 @@ func settled(g *reprise.Git) *reprise.Git {
 	return &c
 }
 
-// watched is a file system that keeps the hash of every file that was read
-// through it.
+// watched is a file system that keeps the hash of every file read through it.
 type watched struct {
 	*tree.FS
 	mu     sync.Mutex
@@ -366,14 +363,14 @@ func (w *watched) ReadFile(name string) ([]byte, error) {
 	return w.FS.ReadFile(name)
 }
 
-// OpenRegular is what doc reads through.
+// OpenRegular is used by package doc.
 func (w *watched) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
 	w.note(name)
 	return w.FS.OpenRegular(name)
 }
 
-// note hashes the file as it is now. It is read a second time for that: only a
-// full check of open runs does it.
+// note hashes the file as it is now. This reads it a second time, but only in a full
+// check of open runs.
 func (w *watched) note(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -384,7 +381,7 @@ func (w *watched) note(name string) {
 	if f, info, err := doc.OpenRegular(w.FS, name); err == nil {
 		h := sha256.New()
 		if info.Size() > doc.MaxSize {
-			// It is never read whole: size and time stand for its content.
+			// It is never read completely: size and time represent its content.
 			sum = fmt.Sprintf("%d bytes of %d", info.Size(), info.ModTime().UnixNano())
 		} else if _, err := io.Copy(h, f); err == nil {
 			sum = hex.EncodeToString(h.Sum(nil))

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// listed is a folder of which each listing is read once: of a project with many runs
-// side by side, every run looks at all of them.
+// listed is a file system that reads each folder listing once: in a project with many
+// runs side by side, every run looks at all of them.
 type listed struct {
 	statFS
 	lists map[string]listing
 }
 
-// statFS is what os.DirFS gives: a file is looked at before it is opened.
+// statFS is what os.DirFS returns: files are checked before they are opened.
 type statFS interface {
 	fs.StatFS
 	fs.ReadFileFS
@@ -35,5 +35,5 @@ func (l *listed) ReadDir(name string) ([]fs.DirEntry, error) {
 		list.entries, list.err = fs.ReadDir(l.statFS, name)
 		l.lists[name] = list
 	}
-	return slices.Clone(list.entries), list.err // whoever asks may change it
+	return slices.Clone(list.entries), list.err // the caller may change it
 }

@@ -14,10 +14,10 @@ import (
 	"reprise/internal/tree"
 )
 
-// Locate finds the folder to read from where a person stands: the one that holds the
-// state folder they point into, else the nearest folder at or above dir that holds
+// Locate returns the folder to read, given the folder a person is in: the one containing
+// the state folder they are inside, else the nearest folder at or above dir that holds
 // state, else the top of the repository unless there are runs below dir. below is the
-// part of it that was meant, "" for all.
+// part of root that was meant, or "" for all.
 func Locate(dir string) (root, below string) {
 	root, below = Holder(dir)
 	abs, err := filepath.Abs(dir)
@@ -40,8 +40,8 @@ func Locate(dir string) (root, below string) {
 	}
 }
 
-// Holder gives the folder that holds the state folder a person points into, and the
-// part of it that was meant; the folder itself and "" if they point into none.
+// Holder returns the folder containing the state folder that dir is in, and the part of
+// it that was meant; dir itself and "" if dir is in none.
 func Holder(dir string) (root, below string) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -54,12 +54,12 @@ func Holder(dir string) (root, below string) {
 	return root, below
 }
 
-// isMark reports whether a folder of this name may hold state, isStateFolder whether it
-// is there for nothing else.
+// isMark reports whether a folder of this name may hold state, isStateFolder whether that
+// is its only purpose.
 func isMark(name string) bool        { return slices.Contains(convention.Marks(), name) }
 func isStateFolder(name string) bool { return strings.HasPrefix(name, ".") && isMark(name) }
 
-// split splits a path before the first of its folders that counts.
+// split splits a path before the first folder for which counts is true.
 func split(path string, counts func(name string) bool) (top, below string) {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	i := slices.IndexFunc(parts, counts)
@@ -69,7 +69,7 @@ func split(path string, counts func(name string) bool) (top, below string) {
 	return filepath.FromSlash(cmp.Or(strings.Join(parts[:i], "/"), "/")), strings.Join(parts[i:], "/")
 }
 
-// holdsState reports whether state lies in the folder itself.
+// holdsState reports whether the folder itself holds state.
 func holdsState(dir string) bool {
 	for _, name := range append(convention.Marks(), durable.StateDir) {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() && strings.HasPrefix(name, ".") {
@@ -79,15 +79,15 @@ func holdsState(dir string) bool {
 	return false
 }
 
-// private reports whether a folder can be part of a project where no repository says
-// so: not what a person has all their folders in, and not what anybody may write to.
+// private reports whether a folder can be part of a project without a repository to say
+// so. A home folder and a world-writable folder cannot.
 func private(dir string) bool {
 	home, _ := os.UserHomeDir()
 	info, err := os.Stat(dir)
 	return err == nil && dir != filepath.Dir(dir) && dir != home && info.Mode().Perm()&0o002 == 0
 }
 
-// hasRuns reports whether there is a run in a folder or below.
+// hasRuns reports whether there is a run at or below a folder.
 func hasRuns(dir string) bool {
 	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
 	if err != nil {
@@ -102,8 +102,8 @@ func hasRuns(dir string) bool {
 	return false
 }
 
-// Under gives the runs in one part of the state, all of them for "" and where there are
-// none: the checkout of a run is part of it.
+// Under returns the runs in one part of the state, or all of them if below is "" or there
+// are none: a run's checkout is part of it.
 func Under(runs []*reprise.Run, below string) []*reprise.Run {
 	if below == "" {
 		return runs
@@ -123,9 +123,9 @@ func Under(runs []*reprise.Run, below string) []*reprise.Run {
 	return out
 }
 
-// placed tells of each run in which of several projects below the folder it lies: the
-// nearest folder around its state that is the top of a checkout or was worked in, else
-// the one before the first that bears a mark. What the project describes itself is its own.
+// placed sets for each run which of several projects below root it is in: the nearest
+// folder around its state that is the top of a checkout or has been worked in, else the
+// one above the first folder with a mark. What root describes itself is its own.
 func placed(root string, runs []*reprise.Run) {
 	described := map[string]bool{}
 	for _, e := range convention.All() {
@@ -145,14 +145,14 @@ func placed(root string, runs []*reprise.Run) {
 				break
 			}
 		}
-		if r.Project == "." || r.Project == "/" { // its own
+		if r.Project == "." || r.Project == "/" { // root's own
 			r.Project = ""
 		}
 	}
 }
 
-// tops reports of folders below a folder, or of "." itself, whether one is the top of a
-// checkout or was worked in.
+// tops returns a function that reports whether a folder below root, or "." for root, is
+// the top of a checkout or has been worked in.
 func tops(root string) func(dir string) bool {
 	known := map[string]bool{}
 	return func(dir string) bool {
@@ -168,9 +168,9 @@ func tops(root string) func(dir string) bool {
 	}
 }
 
-// Of gives the project that a run is worked on in, where the folder is none itself and only
-// holds projects: the checkout around the run, or the folder below that was worked in. It is
-// "" where that is this folder.
+// Of returns the project that a run is worked on in, if this folder is not a project but
+// only contains projects: the checkout around the run, or the subfolder that has been
+// worked in. It is "" if that is this folder.
 func (j *Judgement) Of(r *reprise.Run) string {
 	isTop := tops(j.Root)
 	if r.Project == "" || len(j.views[r].Events) > 0 || isTop(".") || !isTop(r.Project) {
@@ -179,9 +179,9 @@ func (j *Judgement) Of(r *reprise.Run) string {
 	return r.Project
 }
 
-// Split takes the runs out that are for another project to tell about, and gives the
-// folders of those projects: what is known of a run is known where it is worked on. A run
-// that was worked on from here stays, and so does all of one repository.
+// Split removes the runs that another project has to report, and returns the folders of
+// those projects: a run is known best where it is worked on. A run worked on from here
+// stays, as does everything in a single repository.
 func (j *Judgement) Split() (folders []string) {
 	isTop := tops(j.Root)
 	apart := map[string]bool{}
@@ -205,8 +205,8 @@ func (j *Judgement) Split() (folders []string) {
 	return folders
 }
 
-// Together makes one judgement of several, as seen from a folder. A run that lies in
-// another one of them is told about there.
+// Together merges several judgements into one, as seen from root. A run that is inside
+// another of them is reported there.
 func Together(root string, list []*Judgement) *Judgement {
 	out := &Judgement{Result: &Result{Root: root}, Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}}
 	var lists [][]*reprise.Run
@@ -240,8 +240,8 @@ func Together(root string, list []*Judgement) *Judgement {
 	return out
 }
 
-// Nothing is the outcome where no run is meant: there is nothing, or that cannot be
-// told, since there is no run and a place where one can be is not readable.
+// Nothing is the outcome if no run was found: there is none or, if a place that can hold
+// one is unreadable, that is unknown.
 func (r *Result) Nothing() reprise.Outcome {
 	if len(r.Runs) == 0 && r.Hidden() != "" {
 		return reprise.OutcomeUnreadable
@@ -249,7 +249,7 @@ func (r *Result) Nothing() reprise.Outcome {
 	return reprise.OutcomeNothing
 }
 
-// Hidden tells why a place where a run can be is not readable, "" if all of them are.
+// Hidden says why a place that can hold a run is unreadable, or "".
 func (r *Result) Hidden() string {
 	for _, f := range r.Findings {
 		if f.Code == reprise.CodePermission || f.Code == reprise.CodeUnreadable {

@@ -16,19 +16,19 @@ import (
 	"reprise/journal"
 )
 
-// The files of a run lie in the project, where git and every agent can take them away:
-// a clean-up, a stash, another branch. The journal has every end that was accepted.
-// A run that it tells of and that is not there is not nothing: what was finished would
-// be done a second time.
+// A run's files are in the project, where git and every agent can remove them: a
+// clean-up, a stash, another branch. The journal has every accepted end. A run that the
+// journal knows and that has no files is not nothing: finished work would be done a
+// second time.
 
-// Lost is a run that was begun, is neither ended nor given up, and has no files.
+// Lost is a run that was begun, neither ended nor given up, and has no files.
 type Lost struct {
 	Ref     reprise.Ref
 	account *journal.Account
 }
 
-// LostOf reads the journal of a run and tells whether its files should be there and
-// are not; nil if not. A beginning that was cut off is none: nothing of it was done.
+// LostOf reads a run's journal and reports whether its files should exist and do not; nil
+// if not. A beginning that was cut off does not count, since nothing of it was done.
 func LostOf(store *durable.Store, ref reprise.Ref) (*Lost, error) {
 	return lostIn(store, journal.Name(ref))
 }
@@ -40,15 +40,15 @@ func lostIn(store *durable.Store, name string) (*Lost, error) {
 	}
 	life := journal.LifeOf(account.Entries)
 	snaps := func() []durable.Snapshot {
-		list, _ := store.Snapshots() // one that cannot be read tells nothing
+		list, _ := store.Snapshots() // an unreadable one says nothing
 		return list
 	}
 	if life.Run.Path == "" && len(account.Entries) > 0 {
-		// Another program began it, and an earlier version took it up, which kept its
-		// state first.
+		// Another program began it, and an earlier version, which took a snapshot first,
+		// resumed it.
 		life.Run = placeIn(snaps(), name)
 	}
-	// A journal counts for its own run only.
+	// A journal counts only for its own run.
 	if life.Run.Path == "" || journal.Name(life.Run) != name || !filepath.IsLocal(filepath.FromSlash(life.Run.Path)) {
 		return nil, nil
 	}
@@ -64,13 +64,14 @@ func lostIn(store *durable.Store, name string) (*Lost, error) {
 	return &Lost{life.Run, account}, nil
 }
 
-// isThere reports whether a run would be found at its place, whatever git ignores.
+// isThere reports whether a run would be found at its place, regardless of what git
+// ignores.
 func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
 	switch _, err := fs.Stat(store, ref.Path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return true, nil // what may not be looked at is not gone; that it may not is said
+		return true, nil // what may not be read is not gone; that is reported elsewhere
 	}
 	l := convention.Find(ref.Layout)
 	if l == nil {
@@ -83,7 +84,7 @@ func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
 	return slices.ContainsFunc(refs, func(have reprise.Ref) bool { return have.Path == ref.Path }), nil
 }
 
-// placeIn finds the run of a journal among those that snapshots are about.
+// placeIn finds the run of a journal among those that have snapshots.
 func placeIn(snaps []durable.Snapshot, name string) reprise.Ref {
 	for _, s := range slices.Backward(snaps) {
 		for _, r := range s.Runs {
@@ -96,8 +97,7 @@ func placeIn(snaps []durable.Snapshot, name string) reprise.Ref {
 	return reprise.Ref{}
 }
 
-// addLost lists the runs that the journals tell of and that have no files. It only
-// reads.
+// addLost lists the runs that the journals know and that have no files. It only reads.
 func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry, held *Held) []*reprise.Run {
 	store, last := ours.store, ours.entries
 	for _, name := range slices.Sorted(maps.Keys(last)) {
@@ -108,7 +108,7 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 			continue
 		}
 		l, err := lostIn(store, name)
-		if err != nil && !slices.Contains(mayBegin, last[name].Event.Kind) { // of these addRenewed tells
+		if err != nil && !slices.Contains(mayBegin, last[name].Event.Kind) { // addRenewed reports these
 			res.report(journalProblem(name, err))
 		}
 		if err != nil || l == nil || held.is(l.Ref) || slices.ContainsFunc(runs, l.isCopy) {
@@ -125,8 +125,8 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 	return runs
 }
 
-// isCopy reports whether a run is the same in another place: in another checkout, or
-// told by other files.
+// isCopy reports whether r is the same run in another place: in another checkout, or
+// described by other files.
 func (l *Lost) isCopy(r *reprise.Run) bool {
 	same := func(ref reprise.Ref) bool {
 		return ref.Layout == l.Ref.Layout && (ref.Path == l.Ref.Path || strings.HasSuffix(ref.Path, "/"+l.Ref.Path))
@@ -134,8 +134,8 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 	return same(r.Ref) || slices.ContainsFunc(r.Also, same)
 }
 
-// run gives the run as far as it can be told without its files, or as it was put away; nil
-// if nothing is left to do of it.
+// run returns the run as far as it is known without its files, or as archived by its
+// tool; nil if nothing of it is left to do.
 func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
 	if away := PutAway(store, of, l.Ref); away != nil {
@@ -174,7 +174,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	return run
 }
 
-// PutAway gives a run as it lies in the archive of its tool, nil if it does not.
+// PutAway returns a run from its tool's archive, or nil if it is not there.
 func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) *reprise.Run {
 	if of.PutAway == nil {
 		return nil
@@ -185,15 +185,15 @@ func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) *reprise.Run {
 	}
 	run, err := reprise.Load(of.Layout, fsys, ref)
 	if err != nil {
-		return nil // then its files are gone for all that is known
+		return nil // so as far as is known its files are gone
 	}
 	return run
 }
 
-// filesGone is why it cannot be told where a run stands.
+// filesGone is the reason why a run's state is unknown.
 const filesGone = "its files are gone"
 
-// maxEnds bounds how many ends of a lost run are told one by one.
+// maxEnds limits how many ends of a lost run are listed.
 const maxEnds = 20
 
 func namesOf(ends []journal.Entry) (out []string) {
@@ -203,7 +203,7 @@ func namesOf(ends []journal.Entry) (out []string) {
 	return out
 }
 
-// wereFinished names steps in a sentence.
+// wereFinished lists steps in a sentence.
 func wereFinished(names []string) string {
 	switch n := len(names); {
 	case n == 1:
@@ -214,8 +214,8 @@ func wereFinished(names []string) string {
 	return strings.Join(names, ", ") + " were finished"
 }
 
-// tellLost finds what the journal accepted and the files do not tell: the engine asks
-// by the same rule, or says that it is done again.
+// tellLost finds what the journal accepted and the files do not show. The engine uses the
+// same rule to ask, or to say that it is repeated.
 func (v *View) tellLost(ctx context.Context, s *Scope) {
 	r := v.Run
 	if !r.State.Open() || r.State == reprise.Unreadable {
@@ -255,16 +255,16 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 	}
 }
 
-// forgotten lists steps that were finished and that a run no longer has, because files
-// of it are gone: they would be planned and done again.
+// forgotten lists finished steps that a run no longer has because some of its files are
+// gone: they would be planned and done again.
 func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, ends []journal.Entry) (out []string) {
 	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
 	if err != nil {
-		return nil // recallJournals says so
+		return nil // recallJournals reports it
 	}
 	made, err := account.Rebuild(ctx, store, l, r.Ref)
 	if err != nil {
-		return nil // repair says so
+		return nil // repair reports it
 	}
 	then, err := reprise.Load(l, made.Files, r.Ref)
 	if err != nil {

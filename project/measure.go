@@ -15,13 +15,13 @@ import (
 	"reprise/journal"
 )
 
-// What the work of a story is measured by stands in the story, where a person can
-// change it between attempts. Each event of an attempt records what it was then, so
-// that a later change shows.
+// A story itself defines what its work is measured by, and a person can change that
+// between attempts. Each event of an attempt records a fingerprint, so that a later
+// change shows.
 
-// Measure is a fingerprint of the acceptance criteria and of the scope in the story
-// of a run, "" for a run of another kind and for a story that cannot be read. Boxes
-// that were ticked are progress and no change, and neither are blanks.
+// Measure returns a fingerprint of the acceptance criteria and the scope in a run's
+// story, or "" for a run of another kind or an unreadable story. Ticked boxes are
+// progress, not a change, and whitespace is ignored.
 func Measure(fsys fs.FS, r *reprise.Run) string {
 	if !r.Kind.Facts().Document || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
 		return ""
@@ -31,7 +31,7 @@ func Measure(fsys fs.FS, r *reprise.Run) string {
 		return ""
 	}
 	text := map[examine.Part]string{}
-	var within []examine.Part // the part of each heading around, by level
+	var within []examine.Part // the part of each enclosing heading, by level
 	for _, s := range f.Markdown().Sections() {
 		part := examine.PartOf(s.Title)
 		if s.Level == 1 {
@@ -57,20 +57,21 @@ func plainWords(text string) string {
 	return strings.Join(strings.Fields(text), " ") + "\n"
 }
 
-// Remeasured tells that what a run's work is measured by was changed.
+// Remeasured says that what a run's work is measured by has changed.
 type Remeasured struct {
 	What    []string // the acceptance criteria, the scope
 	Since   string   // what they were compared with
 	Measure string   // what it is now
-	// Asks tells that a person has to say what follows; else it is worth knowing only.
+	// Asks says that a person must decide what follows; otherwise it is only worth
+	// knowing.
 	Asks bool
 	Why  string // why no person is asked
 }
 
-// ChangedPrefix begins the names of questions about a story that was changed.
+// ChangedPrefix begins the ids of questions about a changed story.
 const ChangedPrefix = "changed-"
 
-// Question names the question about it: another one for each content.
+// Question returns the id of the question, a different one for each content.
 func (m *Remeasured) Question() string {
 	return ChangedPrefix + reprise.HashOf([]byte(m.Measure)).String()[:8]
 }
@@ -86,25 +87,26 @@ const (
 	ChangedAgain    = "build it again"
 )
 
-// Asked is the question as it is put to a person.
+// Asked returns the question as put to a person.
 func (m *Remeasured) Asked() reprise.Asked {
 	return reprise.Asked{ID: m.Question(), Text: m.Text(), Options: []string{ChangedContinue, ChangedAgain}, Closed: true}
 }
 
 func (m *Remeasured) subject() string { return strings.Join(m.What, " and ") + " of the story" }
 
-// clock spells a moment.
+// clock formats a moment.
 func clock(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 MST") }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// RemeasuredBy tells whether something other than an attempt of ours changed what the
-// work of an open run is measured by; nil if not, or if nothing on record says what it
-// was, or if a person has answered to it as it is now. r knows what the journal tells.
+// RemeasuredBy reports whether something other than one of our attempts changed what an
+// open run's work is measured by. It returns nil if not, if the earlier state is not
+// recorded, or if a person has already answered for the current one. r must include what
+// the journal says.
 //
-// What an attempt changed that ended is on record with its end. Of one that was cut
-// off the end is not on record: a phase that writes the story may have changed it, any
-// other one if the story is no younger than the last that was heard of the attempt.
+// The end of an attempt records what the attempt changed. An attempt that was cut off has
+// no recorded end: a phase that writes the story may have changed it, and so may any
+// other if the story is no newer than the attempt's last sign of life.
 func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History) *Remeasured {
 	if !r.State.Open() || hist.Measured == nil {
 		return nil
@@ -144,23 +146,22 @@ func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History)
 // writesStory reports whether a phase may change what the others are measured by.
 func writesStory(step string) bool { return step == "create" || step == "validate" }
 
-// younger reports whether the story was changed after the last that was heard of an
-// attempt.
+// younger reports whether the story changed after an attempt's last sign of life.
 func younger(dir string, fsys fs.FS, r *reprise.Run, began time.Time, attempt *reprise.Event) bool {
 	info, err := fs.Stat(fsys, r.Path)
 	return err == nil && info.ModTime().After(lastHeard(dir, r.Ref, began, attempt))
 }
 
-// lastHeard is when an attempt last wrote to its log, or when it was started.
+// lastHeard returns when an attempt last wrote to its log, or when it was started.
 func lastHeard(dir string, ref reprise.Ref, began time.Time, attempt *reprise.Event) time.Time {
 	log, err := os.Stat(filepath.Join(dir, filepath.FromSlash(logOf(ref, began, attempt.Step, attempt.Attempt))))
 	if err == nil && log.ModTime().After(attempt.At) {
 		return log.ModTime()
 	}
-	return attempt.At // without a log nothing was heard
+	return attempt.At // without a log there is no sign of life
 }
 
-// tellChanged finds out whether the story of a run was changed, and says so.
+// tellChanged reports whether the story of a run was changed.
 func (v *View) tellChanged(s *Scope) {
 	r := v.Run
 	m := RemeasuredBy(s.Dir, s.Files, r, v.History)

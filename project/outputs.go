@@ -10,17 +10,17 @@ import (
 	"reprise/journal"
 )
 
-// What an accepted step left is what the next ones build on, and it lies in the project,
-// where anybody can change it. The end of every attempt records how these files stand, so
-// that a change which no attempt made shows before anything is built on it.
+// Later steps build on the output of accepted ones, and that output is in the project,
+// where anyone can change it. The end of every attempt records these files, so that a
+// change made by no attempt shows before anything is built on it.
 
-// maxStanding bounds the size of an output whose content is compared: it is read with
-// every view.
+// maxStanding limits the size of outputs that are compared by content, since they are
+// read for every view.
 const maxStanding = 64 << 20
 
-// Standing tells how an output stands now: the hash of its content, zero if it is not
-// there. What is not read is known by its size and time alone, so that no content is ever
-// taken for the same; unread then says why.
+// Standing returns the current hash of an output, zero if it does not exist. A file that
+// is not read is identified by size and time alone, so its content never counts as
+// unchanged; unread then says why.
 func Standing(fsys fs.FS, name string) (now reprise.Hash, unread string) {
 	info, err := fs.Stat(fsys, name)
 	if err == nil && info.Mode().IsRegular() && info.Size() > maxStanding {
@@ -37,10 +37,10 @@ func Standing(fsys fs.FS, name string) (now reprise.Hash, unread string) {
 	return reprise.HashOf([]byte(print)), unread
 }
 
-// Outputs lists, by step, the files that accepted steps left and that open steps need.
+// Outputs lists, by step, the files that accepted steps left and open steps need.
 func Outputs(r *reprise.Run, h *journal.History) map[string][]string {
 	if !r.Kind.Facts().Needs {
-		return nil // nothing tells who needs what a step leaves
+		return nil // nothing says who needs a step's output
 	}
 	needed, out := map[string]bool{}, map[string][]string{}
 	for i := range r.Steps {
@@ -54,7 +54,7 @@ func Outputs(r *reprise.Run, h *journal.History) map[string][]string {
 			continue
 		}
 		for _, e := range step.Made {
-			if !strings.HasPrefix(e.Path, r.Path+"/") { // that is a file of the run itself
+			if !strings.HasPrefix(e.Path, r.Path+"/") { // a file of the run itself
 				out[s.ID] = append(out[s.ID], e.Path)
 			}
 		}
@@ -62,8 +62,9 @@ func Outputs(r *reprise.Run, h *journal.History) map[string][]string {
 	return out
 }
 
-// tellOverwritten finds the files that open steps need and that are not what the run left.
-// An attempt that was cut off may have changed them; the engine finds out, then it asks.
+// tellOverwritten finds files that open steps need and that are not as the run left them.
+// An interrupted attempt may have changed them; the engine determines that first and then
+// asks.
 func (v *View) tellOverwritten(fsys fs.FS) {
 	if !v.Run.State.Open() || len(v.AtWork) > 0 || len(v.History.Stands) == 0 {
 		return
@@ -82,8 +83,8 @@ func (v *View) tellOverwritten(fsys fs.FS) {
 	}
 }
 
-// overwritten asks about each step whose outputs something else than the run changed.
-// While an attempt is open, it may have been that, and a warning says so.
+// overwritten asks about each step whose outputs something other than the run changed.
+// While an attempt is open it may be the cause, and the finding is only a warning.
 func (v *View) overwritten() (out []Doubt) {
 	open := v.History.Open()
 	for i := range v.Run.Steps {

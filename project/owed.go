@@ -13,12 +13,12 @@ import (
 	"reprise"
 )
 
-// owed finds the steps whose last attempt was not accepted although the files mark them
-// done, or no longer offer them, because of what it left. Files that were changed since
-// count as they are.
+// owed finds the steps whose last attempt was rejected although, because of what it left,
+// the files mark them done or no longer offer them. Files changed since then count as
+// they are.
 func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 	if v.Changed != nil && v.Changed.Asks {
-		return // a person has yet to say whether it is built again
+		return // a person has yet to decide whether it is built again
 	}
 	for id, h := range v.History.Steps {
 		if _, busy := v.AtWork[id]; busy || v.Parked[id] != "" || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
@@ -43,8 +43,8 @@ func (v *View) offers(fsys fs.FS, book reprise.Playbook, step string) bool {
 	})
 }
 
-// ByPresence reports whether a step is marked done because something it was to leave is
-// there. A file that is there may be half of what it was to become.
+// ByPresence reports whether a step is marked done merely because its output exists. The
+// file may be incomplete.
 func ByPresence(s *reprise.Step, expect []reprise.Expected) bool {
 	for _, c := range s.Claims {
 		if c.Won && slices.ContainsFunc(expect, func(e reprise.Expected) bool {
@@ -56,7 +56,7 @@ func ByPresence(s *reprise.Step, expect []reprise.Expected) bool {
 	return false
 }
 
-// untouched reports whether files are what they were when an attempt was given up.
+// untouched reports whether files are as they were when an attempt was given up.
 func untouched(fsys fs.FS, files []reprise.Expected) bool {
 	for _, e := range files {
 		if now, err := HashIn(fsys, e.Path); err != nil || now != e.Before {
@@ -66,14 +66,15 @@ func untouched(fsys fs.FS, files []reprise.Expected) bool {
 	return true
 }
 
-// HashIn is the hash of a file of the project, however large, zero if there is none.
-// All folders that hold a file have the same hash; one that holds none is nothing.
+// HashIn returns the hash of a file in the project, however large, or zero if there is
+// none. All folders that contain a file have the same hash; an empty one counts as
+// nothing.
 func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
 	sum, err := hashFile(fsys, name)
 	if err == nil {
 		return sum, nil
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a file lies where a folder of it would be
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a file is where one of its folders would be
 		return reprise.Hash{}, nil
 	}
 	if info, statErr := fs.Stat(fsys, name); statErr != nil || !info.IsDir() {
@@ -82,7 +83,7 @@ func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
 	empty := true
 	walkErr := fs.WalkDir(fsys, name, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
-			empty = false // also where that cannot be told
+			empty = false // also if that is unknown
 			return fs.SkipAll
 		}
 		return nil

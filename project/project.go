@@ -1,8 +1,8 @@
-// Package project reads a whole project folder: it finds the runs of every
-// layout in it and in the other checkouts of the same repository, loads them,
-// and puts them in the order in which one would resume them.
+// Package project reads a whole project folder: it finds the runs of every layout in it
+// and in the other checkouts of the same repository, loads them, and sorts them in the
+// order in which one would resume them.
 //
-// Reading changes nothing. What cannot be read is said with its path and cause,
+// Reading changes nothing. Whatever cannot be read is reported with its path and cause,
 // and the rest is still read.
 package project
 
@@ -29,30 +29,30 @@ import (
 
 // Options narrow what is read.
 type Options struct {
-	// Now is the time against which ages are judged; zero leaves age out.
+	// Now is the reference time for ages; zero disables them.
 	Now time.Time
 	// Layouts are the names of the layouts to look for; none means all.
 	Layouts []string
-	// Ignored looks into folders that git ignores and vendored packages too.
+	// Ignored also looks into vendored packages and folders that git ignores.
 	Ignored bool
-	// Within, if not nil, narrows the look to folders that bear a mark of a layout and to
-	// these paths: what is found is there, and what is elsewhere is not looked for.
+	// Within, if not nil, restricts the search to folders with a layout's mark and to
+	// these paths. What is found is there; nothing is known about the rest.
 	Within []string
-	// Progress, if set, is called now and then with how many runs of how many
-	// have been loaded. It must be safe for concurrent use.
+	// Progress, if set, is called from time to time with the number of runs loaded and
+	// the total. It must be safe for concurrent use.
 	Progress func(loaded, total int)
 
-	git *reprise.Git // if set, what it has and the disk does not is looked for
+	git *reprise.Git // if set, look for what it has and the disk does not
 }
 
 // Result is a project as it was read.
 type Result struct {
 	Root string // absolute
-	// Runs stand in the order in which one would resume them.
+	// Runs are in the order in which one would resume them.
 	Runs []*reprise.Run
-	// Findings are about the folder, not about one run.
+	// Findings are about the folder rather than a single run.
 	Findings []reprise.Finding
-	// Skipped are folders that were not looked into because git ignores them.
+	// Skipped are folders that were not searched because git ignores them.
 	Skipped []string
 
 	entries []convention.Entry
@@ -65,9 +65,8 @@ type Result struct {
 	read map[*reprise.Run]map[string]string
 }
 
-// Read reads the project in a folder, from its files alone. The error is for a
-// folder that cannot be opened or an unknown layout name; everything else is a
-// finding.
+// Read reads the project in a folder, from its files alone. It fails only if the folder
+// cannot be opened or a layout name is unknown; everything else is a finding.
 func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 	res, runs, err := gatherRuns(ctx, dir, opts, false, nil)
 	if err != nil {
@@ -82,8 +81,8 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 	return res, nil
 }
 
-// gatherRuns finds and loads the runs of a folder and of the other checkouts of
-// its repository, in no particular order. A run that is held is not loaded.
+// gatherRuns finds and loads the runs of a folder and of the other checkouts of its
+// repository, in no particular order. The held run is not loaded.
 func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held *Held) (*Result, []*reprise.Run, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -113,14 +112,14 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 			defer ours.store.Release()
 		}
 	}
-	told := ours != nil && ours.err == nil // what is wrong with it recallJournals says
+	told := ours != nil && ours.err == nil // recallJournals reports what is wrong with it
 	if told {
 		runs = res.addRenewed(ctx, ours, runs, entries)
 	}
 	if runs, err = res.restore(ctx, fsys, ours, runs, opts); err != nil {
 		return nil, nil, err
 	}
-	res.held = nil // other checkouts have files of their own under the same names
+	res.held = nil // other checkouts have their own files under the same names
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
 	if err != nil {
 		return nil, nil, err
@@ -139,13 +138,13 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	return res, runs, nil
 }
 
-// UnknownLayoutError is returned for a layout name that is not in the table.
+// UnknownLayoutError reports a layout name that is not in the table.
 type UnknownLayoutError struct{ Name string }
 
 // Error implements error.
 func (e *UnknownLayoutError) Error() string { return fmt.Sprintf("no layout is called %q", e.Name) }
 
-// Hint says which names there are.
+// Hint lists the known names.
 func (e *UnknownLayoutError) Hint() string {
 	return fmt.Sprintf("the layouts are %q", convention.Names())
 }
@@ -183,7 +182,7 @@ func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) 
 			})
 		}
 		for _, ref := range refs {
-			// One that is found at its own place is not another run behind a link.
+			// A run that is found at its own place is not another run behind a link.
 			own := fsys.Real(ref.Path)
 			if own != ref.Path && slices.ContainsFunc(refs, func(r reprise.Ref) bool { return r.Path == own }) {
 				continue
@@ -194,7 +193,7 @@ func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) 
 	return jobs
 }
 
-// survey is what a walk through a folder shows before anything is loaded.
+// survey is what a walk through a folder finds before anything is loaded.
 type survey struct {
 	refs                []reprise.Ref
 	checkouts, problems []string
@@ -211,8 +210,8 @@ func surveyOf(jobs []job, fsys *tree.FS) survey {
 	return s
 }
 
-// Whole reports whether a look that was narrowed by Within found all that is in the
-// folder. It walks through all of it and loads nothing.
+// Whole reports whether a search restricted by Within found everything in the folder. It
+// walks all of it and loads nothing.
 func (res *Result) Whole() bool {
 	fsys, err := tree.Open(res.Root, tree.Options{Marks: convention.Marks()})
 	if err != nil {
@@ -224,7 +223,7 @@ func (res *Result) Whole() bool {
 	return len(all.Findings) == 0 && reflect.DeepEqual(now, res.seen)
 }
 
-// load loads runs. The order of the result depends on the files only, not on which reader
+// load loads runs. The order of the result depends only on the files, not on which reader
 // was faster.
 func (res *Result) load(ctx context.Context, fsys *tree.FS, jobs []job, opts Options) ([]*reprise.Run, error) {
 	runs := make([]*reprise.Run, len(jobs))
@@ -253,8 +252,8 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, jobs []job, opts Opt
 	return runs, nil
 }
 
-// loadOne loads a run. A layout that fails, for whatever reason, costs
-// the user that run's details and not the list.
+// loadOne loads a run. If a layout fails, for whatever reason, only that run's details
+// are lost, not the list.
 func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 	if res.held.is(j.ref) {
 		return res.held.Run.Clone()
@@ -310,8 +309,8 @@ func (res *Result) listProblems(prefix string, fsys *tree.FS) {
 	}
 }
 
-// order ranks the runs of each layout by its own rule, where it has one, and
-// joins the lists by the general one. What was cut off here comes before the others.
+// order sorts the runs of each layout by its own rule, if it has one, and merges the
+// lists by the general one. Runs that were cut off here come first.
 func order(runs []*reprise.Run, entries []convention.Entry, o reprise.Observed) []*reprise.Run {
 	var lists [][]*reprise.Run
 	for _, e := range entries {

@@ -15,35 +15,34 @@ import (
 	"reprise/journal"
 )
 
-// A run that is begun has no files for a moment, and one that is started from scratch has
-// none again: the old state is in the archive, and the new one is still on its way.
-// The journal has the intention, so the run is shown as the next engine will
-// make it.
+// A run being begun has no files for a moment, and neither has one that is restarted from
+// scratch: the old state is in the archive and the new one is not written yet. The
+// journal records the intention, so the run is shown as the next engine will make it.
 
-// Beginning is a run that was being begun when the work was cut off, from nothing or
-// from scratch, as its journal tells.
+// Beginning is a run whose beginning, from nothing or from scratch, was cut off,
+// according to its journal.
 type Beginning struct {
 	reprise.Renewal
-	// made are the files that events on record were to make.
+	// made are the files that recorded events were to create.
 	made []journal.Touch
 }
 
-// Afresh reports whether the run was there before.
+// Afresh reports whether the run existed before.
 func (b *Beginning) Afresh() bool { return b.Old.Path != "" }
 
-// BeginningOf reads the journal of a run for a beginning that is its last word. Where
-// there is none, or the journal cannot be read, the beginning is not Open.
+// BeginningOf reads a run's journal for an unfinished beginning. If there is none, or the
+// journal cannot be read, the result is not Open.
 func BeginningOf(store *durable.Store, ref reprise.Ref) (Beginning, error) {
 	b, err := beginningIn(store, journal.Name(ref))
 	return b.only(ref), err
 }
 
-// BeginningIn is BeginningOf for a journal that was read.
+// BeginningIn is BeginningOf for a journal that has been read.
 func BeginningIn(entries []journal.Entry, ref reprise.Ref) Beginning {
 	return lastBeginning(entries).only(ref)
 }
 
-// only is the beginning of a run: a journal counts for its own run only.
+// only discards the beginning of another run: a journal counts only for its own.
 func (b Beginning) only(ref reprise.Ref) Beginning {
 	if !b.Of(ref) {
 		return Beginning{}
@@ -75,7 +74,7 @@ func lastBeginning(entries []journal.Entry) (b Beginning) {
 	return b
 }
 
-// Before shows a store as it is before the run begins.
+// Before returns the store as it is before the run begins.
 func (b *Beginning) Before(store reprise.Store) reprise.Store {
 	if b.Afresh() {
 		store = durable.Without(store, b.Old.Path)
@@ -88,7 +87,7 @@ func (b *Beginning) Before(store reprise.Store) reprise.Store {
 	return store
 }
 
-// Play shows a store as it will be once the run has begun. It changes nothing.
+// Play returns the store as it will be once the run has begun. It changes nothing.
 func (b *Beginning) Play(ctx context.Context, store reprise.Store, l reprise.Layout) (reprise.Store, error) {
 	dry := durable.NewDryRun(b.Before(store))
 	for _, ev := range b.Then {
@@ -102,9 +101,8 @@ func (b *Beginning) Play(ctx context.Context, store reprise.Store, l reprise.Lay
 	return dry, nil
 }
 
-// Behind reports whether a beginning is under way and the run is not what it will be:
-// events are not on record, or have not reached the files. Files that were changed
-// by others since count as they are.
+// Behind reports whether a beginning is unfinished: some of its events are not recorded
+// or not yet in the files. Files changed by others since then count as they are.
 func (b *Beginning) Behind(store *durable.Store) bool {
 	if !b.Open() {
 		return false
@@ -128,11 +126,11 @@ func (b *Beginning) Behind(store *durable.Store) bool {
 	return behind
 }
 
-// mayBegin are the last words of journals that are worth reading for a beginning.
+// mayBegin are the last events of journals worth reading for a beginning.
 var mayBegin = []reprise.EventKind{reprise.RunRenewed, reprise.StepReset, reprise.RunStarted}
 
-// addRenewed puts runs whose beginning was cut off in the place of what is there of
-// them, or beside the others. It only reads.
+// addRenewed puts runs whose beginning was cut off in place of what exists of them, or
+// adds them to the others. It only reads.
 func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry) []*reprise.Run {
 	store, last := ours.store, ours.entries
 	copied := store.Copied() != nil
@@ -148,8 +146,8 @@ func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.R
 		if !b.Open() || res.held.is(b.Run) {
 			continue
 		}
-		// A journal counts for its own run only, and one that came with a copy hides
-		// no other.
+		// A journal counts only for its own run, and one that came with a copy hides no
+		// other.
 		if journal.Name(b.Run) != name || b.Afresh() && b.Moves() && copied {
 			continue
 		}
@@ -179,7 +177,7 @@ func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.R
 	return runs
 }
 
-// imagine gives the run as it will be once it has begun. What a journal says of its
+// imagine returns the run as it will be once it has begun. What a journal says about its
 // place and kind counts only if such a run would be found there.
 func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise.Layout) (*reprise.Run, error) {
 	dry, err := b.Play(ctx, store, l)
@@ -194,13 +192,13 @@ func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise
 		return nil, err
 	}
 	if !run.State.Open() {
-		run.State = reprise.NotStarted // what there is to do is not done yet
+		run.State = reprise.NotStarted // its work is not done yet
 	}
 	b.unfinished(run, store)
 	return run, nil
 }
 
-// words tells what was cut off.
+// words says what was cut off.
 func (b *Beginning) words() string {
 	if b.Afresh() {
 		return "it was being started from scratch"
@@ -208,7 +206,7 @@ func (b *Beginning) words() string {
 	return "it was being started"
 }
 
-// unfinished tells of a run that its beginning was cut off.
+// unfinished reports that a run's beginning was cut off.
 func (b *Beginning) unfinished(r *reprise.Run, store *durable.Store) {
 	if r.State == reprise.NotStarted {
 		r.State, r.Reason = reprise.Interrupted, b.words()
@@ -219,7 +217,7 @@ func (b *Beginning) unfinished(r *reprise.Run, store *durable.Store) {
 	})
 }
 
-// lastFile is where the latest events of a run stand: the last file of its journal.
+// lastFile returns where a run's latest events are: the last file of its journal.
 func lastFile(store fs.FS, ref reprise.Ref) reprise.Source {
 	names, _ := fs.Glob(store, durable.StateDir+"/journal/"+journal.Name(ref)+"-*.log") // the pattern is good
 	if len(names) == 0 {

@@ -11,19 +11,19 @@ import (
 	"reprise/journal"
 )
 
-// maxAssigned bounds how many units are prepared to see under which name their
+// maxAssigned limits how many units are prepared to determine under which name their
 // attempts are recorded.
 const maxAssigned = 32
 
 const notTried = "it is not retried until you decide"
 
-// notTriedAgain adds to what the files say of a unit that it is not started.
+// notTriedAgain adds to a unit's reason that it is not started.
 func notTriedAgain(u *reprise.Unit) {
 	u.Reason = strings.TrimPrefix(u.Reason+"; "+notTried, "; ")
 }
 
-// tellSpent finds, by the engine's own rule, which of the next units are not tried again
-// before a person decides, and says why.
+// tellSpent finds, by the engine's own rule, which of the next units are not retried
+// until a person decides, and says why.
 func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	r, hist := v.Run, v.History
 	if s.Budget == nil || book == nil || !r.State.Open() || len(r.Next) == 0 || !tired(hist) {
@@ -31,7 +31,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	}
 	of, err := s.Budget(r.Ref)
 	if err != nil {
-		return // refused says so
+		return // refused reports it
 	}
 	told := map[string]bool{}
 	for i, u := range r.Next {
@@ -60,8 +60,8 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	v.waitWithSpent(book)
 }
 
-// waitWithSpent lets the units wait that the playbook does not start beside those that are not
-// tried again: a plan of the next phase, for example.
+// waitWithSpent holds back the units that the playbook does not start next to those that
+// are not retried: a plan of the next phase, for example.
 func (v *View) waitWithSpent(book reprise.Playbook) {
 	r := v.Run
 	if len(r.Spent) == 0 {
@@ -79,7 +79,7 @@ func (v *View) waitWithSpent(book reprise.Playbook) {
 	}
 }
 
-// canSkip reports whether the files of a run have a place for a step that is left out.
+// canSkip reports whether a run's files can record a skipped step.
 func (s *Scope) canSkip(r *reprise.Run, step string) bool {
 	recorder, ok := convention.Find(r.Layout).(reprise.Recorder)
 	if !ok {
@@ -98,8 +98,7 @@ func tired(h *journal.History) bool {
 	return false
 }
 
-// reportSpent says why a step is not tried again, and of each attempt that counts how
-// it ended.
+// reportSpent says why a step is not retried, and how each attempt that counts ended.
 func reportSpent(r *reprise.Run, step, why, hint string, h journal.StepHistory, b journal.Budget, entries []journal.Entry) {
 	used := fmt.Sprintf("attempts that failed: %d of %d", h.Failures, b.Attempts)
 	if h.Failures < b.Attempts && h.Cutoffs >= b.Cutoffs {
@@ -127,8 +126,7 @@ func reportSpent(r *reprise.Run, step, why, hint string, h journal.StepHistory, 
 	}
 }
 
-// endsOf gives the ends of the attempts at a step that count against it, the latest
-// first.
+// endsOf returns the ends of the attempts that count against a step, latest first.
 func endsOf(step string, h journal.StepHistory, entries []journal.Entry) (out []journal.Entry) {
 	failures, cutoffs := h.Failures, h.Cutoffs
 	for i := len(entries) - 1; i >= 0 && failures+cutoffs > 0; i-- {

@@ -16,9 +16,10 @@ import (
 )
 
 // tellUnmerged reports steps of an open run that are done on another branch and open
-// here: doing them here does them twice. The files of the run tell so as that branch has
-// them, and so do commits that name a step, also those that are merged by now: what was
-// ticked may never have been committed. Who took the run up here after that has decided.
+// here: doing them here would do them twice. Evidence is that branch's version of the
+// run's files, and commits that name a step, even if they have been merged, because a
+// tick may never have been committed. If the run was resumed here after that, the
+// question is already decided.
 func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 	r, l := v.Run, convention.Find(v.Run.Layout)
 	if git == nil || l == nil || !r.State.Open() || !filepath.IsLocal(filepath.FromSlash(r.Path)) {
@@ -74,13 +75,13 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 	}
 }
 
-// ofCommit reports whether evidence is a commit, of all of a step or of a part.
+// ofCommit reports whether evidence is a commit, for all or part of a step.
 func ofCommit(e reprise.Evidence) bool {
 	return e.Kind == reprise.EvidenceCommit || e.Kind == reprise.EvidencePartial
 }
 
-// namedInDropped lists the open steps that no commit on a branch names, and dropped ones
-// do.
+// namedInDropped lists the open steps that dropped commits name and no commit on a branch
+// does.
 func (v *View) namedInDropped(git *reprise.Git, begun time.Time) (steps []string) {
 	dropped := slices.DeleteFunc(slices.Clone(git.Dropped), func(c reprise.Commit) bool { return c.At.Before(begun) })
 	if len(dropped) == 0 {
@@ -98,10 +99,9 @@ func (v *View) namedInDropped(git *reprise.Git, begun time.Time) (steps []string
 	return steps
 }
 
-// namedInCommits lists the open steps that commits of other checkouts name, by the branch
-// they are on: "" for what is here, the hash for those on no branch. order has the branch
-// with the newest commit first. Of attempts that were made from here the journal tells
-// what came of them.
+// namedInCommits lists the open steps named by commits of other checkouts, by branch: ""
+// for what is here, the hash for those on no branch. order has the branch with the newest
+// commit first. For attempts made from here, the journal knows the outcome.
 func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[string][]string, order []string) {
 	r, ours := v.Run, map[string]bool{reprise.TrailerLife(v.History.Began): true}
 	for _, ev := range v.Events {
@@ -142,7 +142,7 @@ func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[stri
 		}
 		for _, step := range found {
 			if step == "" || slices.Contains(steps[""], step) || slices.Contains(steps[branch], step) {
-				continue // what was merged or picked is told once
+				continue // a merged or cherry-picked commit is reported once
 			}
 			if steps[branch] == nil {
 				order = append(order, branch)
@@ -164,7 +164,7 @@ func doneIn(there, here *reprise.Run) (out []string) {
 	return out
 }
 
-// lastBegun is when work on the run was last begun here.
+// lastBegun returns when work on the run last began here.
 func (v *View) lastBegun() time.Time {
 	for _, ev := range slices.Backward(v.Events) {
 		if slices.Contains([]reprise.EventKind{reprise.RunStarted, reprise.RunRenewed, reprise.RunResumed, reprise.StepStarted}, ev.Kind) {

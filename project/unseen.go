@@ -8,9 +8,9 @@ import (
 	"reprise"
 )
 
-// tellUnseen blocks a run where an attempt that was cut off was to leave something in a
-// place that may not be looked at: whether it is there is unknown, and another attempt
-// could not be started.
+// tellUnseen blocks a run if an interrupted attempt was to leave something in an
+// unreadable place: whether it exists is unknown, and another attempt could not be
+// started.
 func (v *View) tellUnseen(fsys fs.FS) {
 	var unseen []string
 	for _, open := range v.History.Open() {

@@ -19,42 +19,42 @@ import (
 	"reprise/journal"
 )
 
-// View is one run with all that is known of it at one moment. It is plain data:
+// View is one run with everything known about it at one moment. It is plain data:
 // `status`, `check` and the engine decide from the same one.
 type View struct {
-	// Run is what the files tell, with what the journal and the evidence add to it.
-	// Files is what the files alone tell; it is never changed.
+	// Run is what the files say, plus the journal and the evidence. Files is what the
+	// files alone say; it is never changed.
 	Run, Files *reprise.Run
-	// Events are those of the journal, History what they add up to.
+	// Events are those of the journal, History their summary.
 	Events  []reprise.Event
 	History *journal.History
-	// Own tells that the run was begun here with steps that no one else may change:
-	// only the journal says what was done of it.
+	// Own says that the run was begun here and no one else may change its steps: only the
+	// journal says what is done.
 	Own      bool
 	Observed reprise.Observed
-	// AtWork are the steps that are being worked on by the holder of the view.
+	// AtWork are the steps that the holder of the view is working on.
 	AtWork map[string]reprise.Assignment
 	// Parked are steps that the engine can do nothing more about, and why.
 	Parked map[string]string
 	Choice reprise.Choice
-	// Again are the steps that are done again where a person begins again at one.
+	// Again are the steps to repeat if a person restarts at one.
 	Again map[string]bool
-	// Doubts are what a person is asked before the steps they are about are started.
+	// Doubts are the questions to answer before the steps they concern are started.
 	Doubts []Doubt
 
-	uprooted bool // the checkout that the run worked in is gone
-	// Changed tells that what the work is measured by was changed; nil if not.
+	uprooted bool // the checkout the run worked in is gone
+	// Changed says that what the work is measured by has changed; nil if not.
 	Changed  *Remeasured
 	Decision reprise.Decision
 	Now      time.Time
 }
 
-// Record is a run as its files tell it, with its journal.
+// Record is a run as its files describe it, with its journal.
 type Record struct {
-	Run      *reprise.Run      // what its files tell; it is not changed
+	Run      *reprise.Run      // what its files say; never changed
 	Events   []reprise.Event   // all that are on record
 	History  *journal.History  // what they add up to
-	Findings []reprise.Finding // how its files stand to its journal
+	Findings []reprise.Finding // how its files relate to its journal
 	Own      bool              // see View
 }
 
@@ -62,31 +62,30 @@ type Record struct {
 type Scope struct {
 	Dir   string // of the project, absolute
 	Files fs.FS  // its files, as the builder of the view sees them
-	// Store, if set, lets what the journal says be held against what could be rebuilt
-	// from it.
+	// Store, if set, allows comparing the journal with what could be rebuilt from it.
 	Store *durable.Store
 	// Observed is what the world said. Its Now is the time of the view.
 	Observed reprise.Observed
-	// Past are earlier versions of lists of tasks, as in reprise.Git.
+	// Past are earlier versions of task lists, as in reprise.Git.
 	Past map[string][]reprise.Version
-	// Checks are those that are asked; zero asks none.
+	// Checks are the checks to run; zero runs none.
 	Checks examine.Set
 	Policy reprise.Policy
 	Choice reprise.Choice
 	AtWork map[string]reprise.Assignment // see View
 	Parked map[string]string             // see View
-	// Playbook says how the run is worked on; nil stands for that of its kind.
+	// Playbook says how the run is worked on; nil means that of its kind.
 	Playbook reprise.Playbook
 	// Budget says how often each step is tried before a person is asked, as in
-	// JudgeOptions; nil leaves that out.
+	// JudgeOptions. It may be nil.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
 
 	lapsed  func(*durable.Store, *Record) []reprise.Event // as in JudgeOptions
-	account *journal.Account                              // the journal as it was read; nil where only its events are known
-	last    reprise.Source                                // where the last event stands
+	account *journal.Account                              // the journal as read; nil if only its events are known
+	last    reprise.Source                                // where the last event is
 }
 
-// entries gives the events of a view with their places, as far as those are known.
+// entries returns the events of a view with their sources, as far as known.
 func (s *Scope) entries(v *View) []journal.Entry {
 	if s.account != nil {
 		return s.account.Entries
@@ -98,9 +97,9 @@ func (s *Scope) entries(v *View) []journal.Entry {
 	return out
 }
 
-// NewView builds the view of one run: it adds what the journal tells, grades and
-// examines the run as far as the scope asks for, and decides. It changes nothing on
-// disk, and nothing of rec.
+// NewView builds the view of one run: it applies the journal, grades and examines the run
+// as far as the scope requires, and decides. It changes nothing on disk, and does not
+// change rec.
 func NewView(ctx context.Context, rec Record, s Scope) *View {
 	v := newView(rec, s)
 	v.Run = rec.Run.Clone()
@@ -121,8 +120,8 @@ func newView(rec Record, s Scope) *View {
 	return v
 }
 
-// tell adds what the journal of a run tells and its files have no place for. v.Run is
-// changed, and must not be v.Files.
+// tell applies what the journal of a run knows and its files cannot express. It changes
+// v.Run, which must not be v.Files.
 func (v *View) tell(ctx context.Context, s *Scope) {
 	v.recall(s)
 	book := s.Playbook
@@ -154,16 +153,16 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.Run.Asks = v.asks()
 }
 
-// aim lets a run continue where the past of its files says.
+// aim lets a run continue where the history of its files says.
 func aim(files fs.FS, r *reprise.Run, past map[string][]reprise.Version) {
 	if aim := convention.Of(r.Layout).Aim; aim != nil && len(past[r.Path]) > 0 {
 		aim(files, r, past[r.Path])
 	}
 }
 
-// putBack reports whether a run was begun here with steps that no one else may change.
-// Where something else changed them, the run becomes what it is once resuming has put
-// them back; a finding says so.
+// putBack reports whether a run was begun here and no one else may change its steps. If
+// something else changed them, the run becomes what resuming, which puts them back, would
+// make it, and a finding says so.
 func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History) (own bool) {
 	l := convention.Find(r.Layout)
 	if l == nil || r.State == reprise.Unreadable && r.Gone() != nil {
@@ -175,7 +174,7 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 	}
 	have, err := fs.ReadFile(store, file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(have, content) {
-		return own // one that is gone is another matter
+		return own // a missing file is handled elsewhere
 	}
 	dry := durable.NewDryRun(store)
 	if err == nil {
@@ -196,20 +195,20 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 	return own
 }
 
-// takenUp are the last events of an engine that was about to start the first step of a
-// run and did not leave in good order.
+// takenUp are the last events of an engine that was about to start a run's first step and
+// did not leave in an orderly way.
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
-// noWork are the events that are no activity of the work: what a person is asked and
-// says, that the run was given up or brought back, and that no one is at work.
+// noWork are the events that are not activity: what a person is asked and answers, that
+// the run was given up or restored, and that no one is working on it.
 var noWork = []reprise.EventKind{
 	reprise.QuestionAsked, reprise.QuestionAnswered, reprise.QuestionSkipped, reprise.AnswerApplied, reprise.AnswerWithdrawn,
 	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft,
 }
 
-// recall adds what events tell to a run, without questions that lapsed. Work that we
-// recorded is activity, too, whatever the files have a place for: some keep a day,
-// some nothing of most steps. Of an own run only the journal says what was done.
+// recall applies events to a run, without questions that lapsed. Recorded work counts as
+// activity even if the files cannot express it: some keep only a day, some nothing about
+// most steps. For an own run only the journal says what was done.
 func (v *View) recall(s *Scope) {
 	r, n, recall := v.Run, len(v.Events), (*reprise.Run).Recall
 	if v.Own {
@@ -235,7 +234,7 @@ func (v *View) recall(s *Scope) {
 	}
 }
 
-// tellNoted adds what the agents of attempts told of steps that are not done since.
+// tellNoted adds what agents reported about steps that are still not done.
 func (v *View) tellNoted(source reprise.Source) {
 	for i := range v.Run.Steps {
 		s := &v.Run.Steps[i]
@@ -246,7 +245,7 @@ func (v *View) tellNoted(source reprise.Source) {
 	}
 }
 
-// judge holds the run against what was observed, asks the checks and decides.
+// judge compares the run with what was observed, runs the checks and decides.
 func (v *View) judge(s *Scope) {
 	v.Observed = s.Observed
 	v.doubt()
@@ -257,24 +256,23 @@ func (v *View) judge(s *Scope) {
 	v.decide(s.Policy)
 }
 
-// doubt makes unknown what an unread file could speak of. Of an own run the journal
-// says what was done.
+// doubt makes unknown what an unread file could describe. For an own run the journal says
+// what was done.
 func (v *View) doubt() {
 	if !v.Own {
 		v.Run.Doubt()
 	}
 }
 
-// decide says what to do about the run.
+// decide sets the decision about the run.
 func (v *View) decide(p reprise.Policy) {
 	p.Choice = v.Choice
 	v.Decision = reprise.Next(v.Run, v.Observed, p)
 }
 
-// refused finds out whether a run that would be resumed can be. It reports where the
-// settings or the workflow file it was started from cannot be read or are not trusted, and
-// where it cannot be recorded that the run is taken up and its next step started: by its
-// layout, or because the disk is full.
+// refused determines whether a run that would be resumed can be. It reports if the
+// settings or the workflow file cannot be read or are not trusted, and if resuming or
+// starting the next step cannot be recorded, because of the layout or a full disk.
 func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 	r, d := v.Run, v.Decision
 	l := convention.Find(r.Layout)
@@ -307,7 +305,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		}
 	}
 	if _, err := fs.Stat(fsys, r.Path); errors.Is(err, fs.ErrNotExist) {
-		return false // its beginning was cut off: resuming makes its files first
+		return false // its beginning was cut off: resuming creates its files first
 	}
 	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
 	if d.Action == reprise.Start {
@@ -333,8 +331,8 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 	return false
 }
 
-// startable names the step that is begun with the first unit of a decision. The error is
-// why none of its units can be worked on, nil if one can.
+// startable returns the step that the first unit of a decision begins with. The error
+// says why none of its units can be worked on, nil if one can.
 func startable(fsys fs.FS, r *reprise.Run, d reprise.Decision) (step string, refused error) {
 	book, err := convention.Playbook(r.Layout, r.Kind)
 	if err != nil {
@@ -350,8 +348,8 @@ func startable(fsys fs.FS, r *reprise.Run, d reprise.Decision) (step string, ref
 	return d.Point.ID, refused
 }
 
-// tellLanded adds to an open run how the ends of its steps were accepted here, what
-// they were to leave and is gone, and which work waits to be committed.
+// tellLanded adds to an open run how the ends of its steps were accepted here, which of
+// their outputs are gone, and which work is waiting to be committed.
 func (v *View) tellLanded(fsys fs.FS) {
 	r, hist := v.Run, v.History
 	r.Proven = hist.Proven
@@ -372,7 +370,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 		}
 		s.Accepted = &reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At}
 		if !r.Kind.Facts().Needs {
-			continue // nothing tells who needs what a step leaves
+			continue // nothing says who needs a step's output
 		}
 		for _, e := range h.Made {
 			if strings.HasPrefix(e.Path, r.Path+"/") {
