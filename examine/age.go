@@ -26,8 +26,8 @@ func futureTime(r *reprise.Run, o *World) []reprise.Finding {
 	}}
 }
 
-// staleRun warns of open runs only: age alone never blocks, and a finished run
-// may be as old as it likes. An age that is not known may be any.
+// staleRun warns about open runs only: age alone never blocks, and a finished run may be
+// of any age. An unknown age counts as stale.
 func staleRun(r *reprise.Run, o *World) []reprise.Finding {
 	switch {
 	case r.LastActivity.IsZero() && r.LastActivitySource.File != "":
@@ -55,8 +55,8 @@ func staleRun(r *reprise.Run, o *World) []reprise.Finding {
 	}}
 }
 
-// lastSession is the latest session that worked where a run does after the run's files
-// were last written, nil if there is none or it is as old as they are.
+// lastSession returns the latest session that worked where a run does after the run's
+// files were last written, or nil if there is none or it is just as old.
 func lastSession(r *reprise.Run, o *World) (latest *reprise.Session) {
 	for _, s := range o.SessionsOn(r) {
 		if reprise.BandOf(o.Now.Sub(s.Last)) != reprise.BandStale && s.Last.After(r.LastActivity) && (latest == nil || s.Last.After(latest.Last)) {
@@ -66,7 +66,8 @@ func lastSession(r *reprise.Run, o *World) (latest *reprise.Session) {
 	return latest
 }
 
-// age tells the two bands in the middle. Fresh needs no word, stale has its own.
+// age reports the two bands in the middle. Fresh needs no mention, and stale has its own
+// check.
 func age(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Now.IsZero() || r.LastActivity.IsZero() {
 		return nil

@@ -8,17 +8,16 @@ import (
 	"reprise"
 )
 
-// missingArtifact tells of files a run refers to that are missing or damaged,
-// with the phase that needs each and what must run again to make it. A file
-// that its step has yet to make is not missing; one that is named twice is told
-// once, where it weighs most.
+// missingArtifact reports missing or damaged files that a run refers to, with the phase
+// that needs each and what must run again to recreate it. A file that its step has yet to
+// make is not missing. A file named twice is reported once, at its highest severity.
 func missingArtifact(r *reprise.Run, _ *World) []reprise.Finding {
 	named := map[string]bool{"": true}
 	for i := range r.Artifacts {
 		named[r.Artifacts[i].Path], named[r.Artifacts[i].Name] = true, true
 	}
 	var out []reprise.Finding
-	var weights []reprise.Severity // of out, before what the reader thought
+	var weights []reprise.Severity // of out, before the reader's own severity
 	for i := range r.Artifacts {
 		a := &r.Artifacts[i]
 		if a.Presence != reprise.Missing && a.Presence != reprise.Damaged || a.Path == "" && a.Name == "" {
@@ -41,8 +40,8 @@ func missingArtifact(r *reprise.Run, _ *World) []reprise.Finding {
 	return out
 }
 
-// absent is the finding about one artifact. It takes the place of what the
-// reader said about it, and does not make light of that.
+// absent returns the finding about one artifact. It replaces what the reader said about
+// it, at no lower severity.
 func absent(r *reprise.Run, a *reprise.Artifact, made bool, named map[string]bool) reprise.Finding {
 	f := reprise.Finding{
 		Subject: a.Path,
@@ -72,8 +71,8 @@ func weight(r *reprise.Run, a *reprise.Artifact, made bool) reprise.Severity {
 	return reprise.Info
 }
 
-// wanted reports whether open work needs what is needed by a phase or step. A
-// phase that is not known is taken for wanted: better asked than lost.
+// wanted reports whether open work needs what a phase or step needs. An unknown phase
+// counts as wanted: better to ask than to lose something.
 func wanted(r *reprise.Run, by string) bool {
 	if by == "" || by == r.Phase {
 		return true
@@ -116,7 +115,7 @@ func absence(a *reprise.Artifact, made bool) string {
 	return b.String()
 }
 
-// repairs is what to do about a file that is there and cannot be used.
+// repairs is what to do about a file that exists but cannot be used.
 const repairs = "`reprise repair` restores an earlier version if there is one; otherwise look for another copy or a backup"
 
 func remedy(r *reprise.Run, a *reprise.Artifact, made bool) string {
@@ -133,9 +132,8 @@ func remedy(r *reprise.Run, a *reprise.Artifact, made bool) string {
 	return "the run can continue without it; restore it if it was removed by mistake"
 }
 
-// toldMissing returns what is on record about an artifact that is missing: what
-// names it, else what was read at the same place and is about nothing that has
-// a name of its own.
+// toldMissing returns the recorded finding about a missing artifact: the one that names
+// it, else one from the same place about nothing that has a name of its own.
 func toldMissing(r *reprise.Run, a *reprise.Artifact, named map[string]bool) *reprise.Finding {
 	var near *reprise.Finding
 	for i := range r.Findings {

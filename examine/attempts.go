@@ -6,8 +6,8 @@ import (
 	"reprise"
 )
 
-// Attempts from which on one more is unlikely to help: of any open step, and of
-// one that is said to have failed.
+// The number of attempts after which another is unlikely to help: for any open step, and
+// for one marked failed.
 const (
 	manyAttempts = 3
 	manyFailures = 2
@@ -17,11 +17,11 @@ func retryLoop(r *reprise.Run, _ *World) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		// What was accepted was no vain attempt: a phase of a loop is done in each round.
-		// Neither is one that a limit or a question ended.
+		// An accepted attempt was not in vain: a phase of a loop is done in every round.
+		// Nor was one that a limit or a question ended.
 		tried := s.Attempts - s.Settled - s.Excused
 		failed := s.Status == reprise.Failed && tried >= manyFailures
-		// What waits for its review has succeeded as far as attempts go.
+		// A step in review has succeeded as far as attempts are concerned.
 		open := !s.Status.Closed() && s.Status != reprise.InReview && tried >= manyAttempts
 		if (!failed && !open) || told(r, reprise.CodeRetryLoop, s.ID) || told(r, reprise.CodeAttemptsSpent, s.ID) {
 			continue

@@ -8,7 +8,7 @@ import (
 	"reprise"
 )
 
-// checkout is the place a run would continue in.
+// checkout is where a run would continue.
 type checkout struct {
 	name     string // the folder, "" for the project's own
 	branch   string
@@ -16,9 +16,9 @@ type checkout struct {
 	gone     bool
 }
 
-// checkoutOf finds the checkout a run works in: the folder it names, else any
-// checkout that has its branch, else the project's own. ok is false where the
-// folder it names is no checkout that git knows.
+// checkoutOf finds the checkout a run works in: the folder it names, else any checkout of
+// its branch, else the project's own. ok is false if the named folder is not a checkout
+// that git knows.
 func checkoutOf(r *reprise.Run, g *reprise.Git) (c checkout, ok bool) {
 	here := checkout{branch: g.Branch, detached: g.Detached}
 	if elsewhere(r) {
@@ -47,8 +47,8 @@ func worktree(g *reprise.Git, folder string) *reprise.Worktree {
 	return nil
 }
 
-// wrongBranch tells that the branch of a run is checked out nowhere. A folder
-// of the run's own that is on another branch is told by worktreeForeign.
+// wrongBranch reports that a run's branch is not checked out anywhere. worktreeForeign
+// reports a run's own folder that is on another branch.
 func wrongBranch(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git.Bare || r.Branch == "" || elsewhere(r) {
 		return nil
@@ -67,8 +67,8 @@ func wrongBranch(r *reprise.Run, o *World) []reprise.Finding {
 		if r.State == reprise.NotStarted {
 			return nil // it is made when the run starts
 		}
-		// A run without its branch was merged, works where it stands, or has
-		// not got that far; nothing is at risk by continuing.
+		// A run without its branch was merged, works in place, or has not got that far.
+		// Continuing puts nothing at risk.
 		f.Severity = reprise.Info
 	}
 	return []reprise.Finding{f}
@@ -97,7 +97,7 @@ func detachedHead(r *reprise.Run, o *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// brokenBranch tells that a branch the run needs points at no commit.
+// brokenBranch reports that a branch the run needs points at no commit.
 func brokenBranch(r *reprise.Run, o *World) (out []reprise.Finding) {
 	for _, branch := range o.Git.Broken {
 		if branch != r.Branch && branch != o.Git.Branch {

@@ -57,8 +57,8 @@ func contradicted(s *reprise.Step) (why string, no bool) {
 	return why, no
 }
 
-// closedOpen tells of runs that ended with open steps, and of what is called complete with
-// open boxes. What the reader said of the end of the run is left as it is.
+// closedOpen reports runs that ended with open steps, and whatever is called complete with
+// open boxes. It leaves the reader's findings about the end of the run alone.
 func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	if told(r, reprise.CodeClosedOpen, "") {
 		return nil
@@ -97,9 +97,9 @@ func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// openBoxes tells which tasks and criteria are not ticked in what is marked complete. It is
-// a warning where the run is: in one that continues, nothing is decided by them. Where the
-// work was finished here, the record of that counts for more than a box.
+// openBoxes reports the unticked tasks and criteria of what is marked complete. It is a
+// warning only if the run is complete: in a run that continues they decide nothing. If the
+// work was finished here, the record outweighs a box.
 func openBoxes(r *reprise.Run) []reprise.Finding {
 	if len(r.Boxes) == 0 {
 		return nil

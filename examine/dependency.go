@@ -9,8 +9,8 @@ import (
 	"reprise"
 )
 
-// manifests are the files in which projects declare what they depend on. Lock
-// files are left out: they change without anybody deciding anything.
+// manifests are the files in which projects declare dependencies. Lock files are
+// excluded: they change without a decision by anyone.
 var manifests = []string{
 	"go.mod", "package.json", "cargo.toml", "pyproject.toml", "setup.py", "setup.cfg", "pipfile", "environment.yml", "pom.xml",
 	"build.gradle", "build.gradle.kts", "gemfile", "composer.json", "mix.exs", "pubspec.yaml", "package.swift", "deno.json",
@@ -26,14 +26,14 @@ func manifest(p string) bool {
 		(strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt"))
 }
 
-// newDependency tells of dependencies the saved state does not account for.
+// newDependency reports dependencies that the saved state does not account for.
 func newDependency(r *reprise.Run, o *World) []reprise.Finding {
 	out := sectionFindings(r, o, stakes{DependencyPart: reprise.Warning}, "check whether what it now depends on is done")
 	return slices.Concat(out, changedManifests(r, o), unlistedNeeds(r, o))
 }
 
-// changedManifests looks for manifests in commits of others, and for changes to
-// them that are not committed, unless the run itself is to touch them.
+// changedManifests looks for manifests in other people's commits and among uncommitted
+// changes, except those the run itself is to touch.
 func changedManifests(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git == nil || !isBegun(r) {
 		return nil
@@ -69,8 +69,8 @@ func changedManifests(r *reprise.Run, o *World) []reprise.Finding {
 	return out
 }
 
-// unlistedNeeds tells of steps that wait for a unit that exists as a run of its
-// own and is not in the saved state.
+// unlistedNeeds reports steps that wait for a unit that exists as a run of its own but is
+// not in the saved state.
 func unlistedNeeds(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() {
 		return nil
@@ -96,7 +96,7 @@ func unlistedNeeds(r *reprise.Run, o *World) []reprise.Finding {
 	return out
 }
 
-// peerCalled returns another run of the same layout by its id.
+// peerCalled returns the other run of the same layout with this id, or nil.
 func peerCalled(r *reprise.Run, o *World, id string) *reprise.Run {
 	i := slices.IndexFunc(o.Peers, func(p *reprise.Run) bool {
 		return p != nil && id != "" && p.ID == id && p.Layout == r.Layout && !same(r, p)

@@ -8,8 +8,8 @@ import (
 	"reprise"
 )
 
-// Drift is what it means that a saved state and a unit's own file say what they
-// say. A severity of zero means that they agree.
+// Drift is what the combination of a saved state and a unit's own file means. A severity
+// of zero means that they agree.
 type Drift struct {
 	Severity reprise.Severity
 	Meaning  string
@@ -27,10 +27,9 @@ const (
 	hintOwner   = "make sure that no one else is working on it before you continue"
 )
 
-// drifts holds every pair: first what the saved state says, then what the
-// unit's own file says. What blocks is what would make resuming wrong: work
-// that this workflow holds open and that was finished, given up or reset
-// elsewhere would be done again, or done for nothing.
+// drifts holds every pair: the saved state's status first, then that of the unit's own
+// file. A pair blocks if resuming would be wrong: work that this workflow considers open
+// but that was finished, given up or reset elsewhere would be repeated or wasted.
 var drifts = map[[2]reprise.Status]Drift{
 	{reprise.Pending, reprise.Pending}:    {0, "valid: not begun, or validated while the workflow paused", ""},
 	{reprise.Pending, reprise.InProgress}: {reprise.Warning, "it was begun outside this workflow", hintOwner},
@@ -105,17 +104,16 @@ var drifts = map[[2]reprise.Status]Drift{
 	{reprise.Unknown, reprise.Unknown}:    {reprise.Warning, "both the saved status and the one in its file are unknown", hintWord},
 }
 
-// DriftOf returns what a pair of statuses means. Every pair of the vocabulary
-// is defined; ok is false only where one of the two is unset, for then there is
-// nothing to compare.
+// DriftOf returns the meaning of a pair of statuses. Every pair is defined; ok is false
+// only if one of them is unset and there is nothing to compare.
 func DriftOf(saved, own reprise.Status) (d Drift, ok bool) {
 	d, ok = drifts[[2]reprise.Status{saved, own}]
 	return d, ok
 }
 
-// validated reports whether a word for a unit that is not begun says that it
-// may be: Ready, unlike Draft. Agents rarely mark the beginning in the unit's
-// own file, so Ready beside a begun state is no reset.
+// validated reports whether the word for a unit not yet begun permits beginning it:
+// Ready, unlike Draft. Agents rarely mark the beginning in the unit's own file, so Ready
+// next to a begun state is not a reset.
 func validated(word string) bool {
 	w := fold(word)
 	if strings.Contains(w, "draft") || strings.Contains(w, "rascunho") {
@@ -126,7 +124,7 @@ func validated(word string) bool {
 	})
 }
 
-// driftBetween is DriftOf for two claims, with their words looked at.
+// driftBetween is DriftOf for two claims, taking their words into account.
 func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 	if own.Status == reprise.Pending && validated(own.Word) {
 		switch saved.Status {
@@ -139,9 +137,9 @@ func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 	return DriftOf(saved.Status, own.Status)
 }
 
-// statusDrift holds what the saved state says of a unit against what the
-// unit's own file says. Where no file of the unit carries a status, the reader
-// has compared the ledgers by the rules of its format already.
+// statusDrift compares the saved state's status of a unit with that of the unit's own
+// file. If no file of the unit carries a status, the reader has already compared the
+// ledgers by the rules of its format.
 func statusDrift(r *reprise.Run, o *World) []reprise.Finding {
 	if r.Kind.Facts().Inert {
 		return nil
@@ -155,12 +153,12 @@ func statusDrift(r *reprise.Run, o *World) []reprise.Finding {
 		}
 		d, ok := driftBetween(saved, own)
 		if s.Ours && saved.Status == reprise.InProgress && own.Status == reprise.Pending {
-			// We began it, and its first phases leave the unit's file as it is.
+			// We began it, and its first phases do not change the unit's file.
 			d = Drift{reprise.Info, "it was begun here and its file is not marked yet", hintUpdate}
 		}
 		if own.Status == reprise.Done && (s.Ours && saved.Status == reprise.InProgress || doneHere(r, s, o.Peers)) {
-			// We did it; the engine was stopped before it could record the end, or worked on
-			// the unit alone.
+			// We did it; the engine was stopped before it could record the end, or worked
+			// on the unit alone.
 			d = Drift{reprise.Info, "it was begun here and is done; the saved state was not updated", hintUpdate}
 		}
 		if saved.Status == reprise.Failed && (own.Status == reprise.InProgress || own.Status == reprise.InReview) && leftHere(s, o.Peers) {
@@ -183,7 +181,7 @@ func statusDrift(r *reprise.Run, o *World) []reprise.Finding {
 }
 
 // doneHere reports whether a unit is a run of its own that is complete and whose last
-// steps ended here, by our journal.
+// steps, according to our journal, ended here.
 func doneHere(r *reprise.Run, s *reprise.Step, peers []*reprise.Run) bool {
 	return s.Path != "" && slices.ContainsFunc(peers, func(p *reprise.Run) bool {
 		if p == nil || p == r || p.Path != s.Path || p.State != reprise.Complete || len(p.Steps) == 0 {
@@ -194,17 +192,17 @@ func doneHere(r *reprise.Run, s *reprise.Step, peers []*reprise.Run) bool {
 	})
 }
 
-// leftHere reports whether we worked on a unit and nothing else changed its file since.
+// leftHere reports whether we worked on a unit and nothing else has changed its file
+// since.
 func leftHere(s *reprise.Step, peers []*reprise.Run) bool {
 	return s.Ours && !slices.ContainsFunc(peers, func(p *reprise.Run) bool {
 		return p != nil && p.Path == s.Path && slices.ContainsFunc(p.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeMovedOn })
 	})
 }
 
-// onlyCloses reports whether nothing is left of an epic but its gates and its end, and
-// whether more than words say so: every story is done, something of it landed, and
-// nothing contradicts that. A story that was left out is not counted where both
-// sides say so.
+// onlyCloses reports whether only an epic's gates and its end are left, supported by more
+// than words: every story is done, something of it landed, and nothing contradicts that.
+// A skipped story does not count if both sides say it was skipped.
 func onlyCloses(r *reprise.Run) bool {
 	if !r.Kind.Facts().Stories || len(r.Steps) == 0 {
 		return false
@@ -221,15 +219,14 @@ func onlyCloses(r *reprise.Run) bool {
 	return true
 }
 
-// proven reports whether evidence supports that a step is done, as grades go, and none
+// proven reports whether graded evidence supports a step's completion and none
 // contradicts it.
 func proven(s *reprise.Step) bool {
 	return s.Grade >= reprise.Evidenced && !slices.ContainsFunc(s.Evidence, func(e reprise.Evidence) bool { return !e.For })
 }
 
-// sides picks the two claims to compare: the first one of another file, and the
-// one that stands in the unit's own. A unit whose file is the run's own has no
-// second side.
+// sides picks the two claims to compare: the first from another file, and the one from
+// the unit's own. A unit whose file is the run's own has no second side.
 func sides(r *reprise.Run, s *reprise.Step) (saved, own reprise.Claim, ok bool) {
 	if s.Path == "" || s.Path == r.Path {
 		return saved, own, false

@@ -1,10 +1,10 @@
-// Package examine holds the checks: a Run and what is observed beside it in,
-// findings out. A check is one file and one line in the table; it reads no
-// files, no clock and changes nothing, so that the same Run and the same
-// Observed always give the same findings.
+// Package examine holds the checks: they take a Run and what was observed about the
+// world, and return findings. A check is one file and one line in the table. It reads no
+// files and no clock and changes nothing, so the same Run and the same Observed always
+// give the same findings.
 //
-// What was not observed is not held against a run: a check whose evidence is
-// missing from Observed is silent.
+// A check whose evidence is missing from Observed is silent: what was not observed is not
+// held against a run.
 package examine
 
 import (
@@ -15,29 +15,29 @@ import (
 	"reprise"
 )
 
-// Check is one question asked of every run, or a finding that readers give.
+// Check is one question asked of every run, or a kind of finding that only readers
+// produce.
 type Check struct {
-	Code     string           // stable; the code of the findings it gives
-	Severity reprise.Severity // the usual one
+	Code     string           // stable; the code of its findings
+	Severity reprise.Severity // the default
 	Doc      string           // what it means, in one sentence
-	// Cheap checks need nothing but the run and the clock, and are asked even
-	// where a whole project is listed.
+	// Cheap checks need only the run and the clock, and run even when a whole project is
+	// listed.
 	Cheap bool
-	// Run asks the question. It is nil for what only the readers of the
-	// layouts can find: such entries are there to be documented.
+	// Run performs the check. It is nil for findings that only the layouts' readers
+	// produce; such entries exist to be documented.
 	Run func(r *reprise.Run, o *World) []reprise.Finding
 }
 
-// World is what was observed beside runs, with what follows from it for all of them: that
-// is worked out once. Only one goroutine may ask at a time, and the runs of the project
-// must not change meanwhile, but for their findings and grades.
+// World is what was observed about the world, plus conclusions from it that apply to all
+// runs and are computed once. It is not safe for concurrent use, and while it is in use
+// the runs of the project must not change except for their findings and grades.
 type World struct {
 	reprise.Observed
 	records func() records
 	titles  map[*reprise.Run]string
 }
 
-// NewWorld takes what was observed.
 func NewWorld(o reprise.Observed) *World {
 	return &World{
 		Observed: o, titles: map[*reprise.Run]string{},
@@ -48,7 +48,7 @@ func NewWorld(o reprise.Observed) *World {
 // Apply is World.Apply for one run.
 func Apply(r *reprise.Run, o reprise.Observed, set Set) { NewWorld(o).Apply(r, set) }
 
-// Set says which checks are asked.
+// Set says which checks to run.
 type Set uint8
 
 // The sets.
@@ -57,11 +57,11 @@ const (
 	Every                // all of them
 )
 
-// Checks returns the table of all checks and all codes, in the order in which
-// findings of one severity stand.
+// Checks returns the table of all checks and codes. Findings of equal severity are listed
+// in this order.
 func Checks() []Check { return slices.Clone(table()) }
 
-// table is made once: it is asked for every run.
+// table is built once: every run uses it.
 var table = sync.OnceValue(func() []Check {
 	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
 	checks := []Check{
@@ -143,8 +143,8 @@ var table = sync.OnceValue(func() []Check {
 
 type question = func(r *reprise.Run, o *World) []reprise.Finding
 
-// filled is the question of a check that fills in what its findings leave out: the code
-// and severity of the check, the run as their subject, and its file as their place.
+// filled wraps a check so that missing fields of its findings are filled in: code and
+// severity from the check, the run as subject, and its file as source.
 func (c Check) filled() question {
 	if c.Run == nil {
 		return nil
@@ -160,7 +160,7 @@ func (c Check) filled() question {
 	}
 }
 
-// when asks a question only of runs for which something holds.
+// when runs a check only on runs for which holds is true.
 func when(holds func(*reprise.Run, *World) bool, q question) question {
 	return func(r *reprise.Run, o *World) []reprise.Finding {
 		if !holds(r, o) {
@@ -170,23 +170,23 @@ func when(holds func(*reprise.Run, *World) bool, q question) question {
 	}
 }
 
-// open asks about runs that can be resumed.
+// open limits a check to runs that can be resumed.
 func open(q question) question {
 	return when(func(r *reprise.Run, _ *World) bool { return r.State.Open() }, q)
 }
 
-// inGit asks about those of a repository that was looked at.
+// inGit limits a check to runs in a repository that was looked at.
 func inGit(q question) question {
 	return open(when(func(_ *reprise.Run, o *World) bool { return o.Git != nil }, q))
 }
 
-// begun asks about runs that are more than a plan: what changed around them since may
-// have taken the ground from under them.
+// begun limits a check to runs that are more than a plan: changes around them may have
+// invalidated their work.
 func begun(q question) question {
 	return when(func(r *reprise.Run, _ *World) bool { return isBegun(r) }, q)
 }
 
-// All asks every check and returns what they found, in the order of the table.
+// All runs every check and returns the findings in table order.
 func All(r *reprise.Run, o reprise.Observed) []reprise.Finding { return ask(r, NewWorld(o), Every) }
 
 func ask(r *reprise.Run, o *World, set Set) []reprise.Finding {
@@ -204,10 +204,10 @@ func ask(r *reprise.Run, o *World, set Set) []reprise.Finding {
 	return out
 }
 
-// Apply asks the checks of a set and edits the findings of the run: a check
-// that found the same as the reader did, replaces what the reader said, for it
-// has seen more. The findings then stand by severity, the worst first, and by
-// the order of the table. Applying twice gives the same as applying once.
+// Apply runs the checks of a set and updates the findings of the run. A check that finds
+// the same as the reader replaces the reader's finding, because it knows more. Findings
+// are then sorted by severity, worst first, and by table order. Applying twice is the
+// same as applying once.
 func (o *World) Apply(r *reprise.Run, set Set) {
 	found := ask(r, o, set)
 	placed := make([]bool, len(found))
@@ -220,7 +220,7 @@ func (o *World) Apply(r *reprise.Run, set Set) {
 	}
 	for _, old := range r.Findings {
 		if i := slices.Index(found, old); i >= 0 {
-			put(i) // told before; the others about the same have their own place
+			put(i) // reported before; others about the same thing keep their own place
 			continue
 		}
 		keep := true
@@ -252,14 +252,14 @@ func (o *World) Apply(r *reprise.Run, set Set) {
 	})
 }
 
-// families are codes that are answers to the same question: a check that knows
-// who holds a marker replaces what the reader could say of it.
+// families are codes that answer the same question: a check that knows who holds a marker
+// replaces the reader's finding about it.
 var families = map[string]string{
 	reprise.CodeLiveOwner: "owner", reprise.CodeOwnerMarker: "owner", reprise.CodeStaleMarker: "owner",
 	reprise.CodeQuestionHidden: "question", reprise.CodePendingQuestion: "question",
 }
 
-// replaces reports whether f tells what old told, and better.
+// replaces reports whether f says the same as old, and better.
 func replaces(f, old reprise.Finding) bool {
 	if f.Code == old.Code && f.Subject == old.Subject {
 		return true
@@ -268,9 +268,8 @@ func replaces(f, old reprise.Finding) bool {
 	return family != "" && family == families[old.Code] && f.Source == old.Source && f.Source.File != ""
 }
 
-// told reports whether the run carries a finding with this code already; an
-// empty subject stands for any. Checks that know no more than the reader ask it
-// and keep silent.
+// told reports whether the run already has a finding with this code; an empty subject
+// matches any. Checks that know no more than the reader use it to stay silent.
 func told(r *reprise.Run, code, subject string) bool {
 	return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
 		return f.Code == code && (subject == "" || f.Subject == subject)

@@ -8,8 +8,8 @@ import (
 	"reprise"
 )
 
-// elsewhere reports whether a run works in a checkout of its own, not in the
-// one that was looked at.
+// elsewhere reports whether a run works in a checkout of its own rather than the one
+// looked at.
 func elsewhere(r *reprise.Run) bool { return r.Worktree != "" && path.Clean(r.Worktree) != "." }
 
 func gitOperation(r *reprise.Run, o *World) []reprise.Finding {
@@ -31,8 +31,8 @@ func gitOperation(r *reprise.Run, o *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// plainWord is the name of an operation, which comes from us and not from a
-// file, but may come from a future git.
+// plainWord returns the name of an operation. The name is ours rather than from a file,
+// but may be new in a future git.
 func plainWord(s string) string {
 	if q := quote(s); q != `"`+s+`"` {
 		return q
@@ -103,8 +103,8 @@ func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// untold blocks a run in a checkout of which git does not tell what is not committed:
-// nothing could be kept or committed there either.
+// untold blocks a run in a checkout where git cannot list uncommitted changes: nothing
+// could be saved or committed there either.
 func untold(checkout, why string) reprise.Finding {
 	in := ""
 	if checkout != "." {

@@ -22,7 +22,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		return []reprise.Finding{*f}
 	}
 	var out []reprise.Finding
-	var told map[string]bool // they rest on a step that was told of
+	var told map[string]bool // steps that rest on one already reported
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if told[s.ID] {
@@ -49,7 +49,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		if f.Severity != reprise.Blocking {
 			continue
 		}
-		// Doing it again does those again, too: one finding for all of them.
+		// Repeating it repeats those too: one finding for all of them.
 		rests, more, last := r.RestsOn(i), 0, s.Accepted
 		for k := i + 1; k < len(r.Steps); k++ {
 			if t := &r.Steps[k]; rests[t.ID] && t.Accepted != nil && !told[t.ID] {
@@ -78,8 +78,8 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	return out
 }
 
-// noRepository tells that work was committed here, or was to be, and that there is no
-// repository now. One that cannot be asked is there.
+// noRepository reports that work was committed here, or was to be, and there is no
+// repository now. One that cannot be asked does exist.
 func noRepository(r *reprise.Run, o *World) *reprise.Finding {
 	if o.Git != nil || o.GitError != "" {
 		return nil
@@ -104,15 +104,15 @@ func noRepository(r *reprise.Run, o *World) *reprise.Finding {
 	return nil
 }
 
-// notInHistory tells that the commit of a step is not in the history of where the run
-// continues, unless what it changed is there all the same.
+// notInHistory reports that a step's commit is not in the history where the run
+// continues, unless its changes are present anyway.
 func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	a, ok := o.Astray[s.Accepted.Commit]
 	if !ok || a.Here > 0 && a.Undone == 0 {
 		return nil
 	}
 	if o.Git == nil || !o.Git.Known[s.Accepted.Commit] {
-		return nil // what is not in the repository at all is for its evidence
+		return nil // a commit that the repository lacks altogether is a matter of evidence
 	}
 	where, hint := "on no branch", bringHere(o, s.Accepted)
 	if a.Branch != "" {
@@ -130,18 +130,19 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	return f
 }
 
-// bringHere says how what was accepted comes here, with all that it rests on.
+// bringHere says how to bring accepted work here, with everything it rests on.
 func bringHere(o *World, a *reprise.Acceptance) string {
 	if branch := o.Astray[a.Commit].Branch; branch != "" {
-		// It may be checked out elsewhere already, and git refuses it here then.
+		// It may be checked out elsewhere, in which case git refuses to check it out
+		// here.
 		return fmt.Sprintf("check out %s, or `git merge %s` brings it here", name(branch), reprise.Pasted(branch, "BRANCH"))
 	}
 	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
 }
 
-// outputGone tells that a file which a step left is not there, where one that is open
-// needs the step, or the run is finished. It blocks unless a step that was accepted after
-// it may have taken it away.
+// outputGone reports that a step's output is missing although an open step needs the
+// step, or the run is finished. It blocks unless a step accepted later may have removed
+// it.
 func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	gone, needs := s.Accepted.Gone, ""
 	if r.State == reprise.Complete {
@@ -220,8 +221,8 @@ func deleted(s *reprise.Step, o *World) []string {
 	return out
 }
 
-// doAgain tells how the step of a finding is done again: what else blocks is done again
-// with it, so that it begins at the first of them.
+// doAgain says how to repeat the step of a finding. Everything else that blocks is
+// repeated with it, so it starts at the first of them.
 func doAgain(r *reprise.Run, lost []reprise.Finding, at int) string {
 	first, what := at, "it"
 	for i, f := range lost {
@@ -247,7 +248,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// heldWork tells of work that ended and that git could not commit.
+// heldWork reports finished work that git could not commit.
 func heldWork(r *reprise.Run) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {

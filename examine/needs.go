@@ -7,8 +7,8 @@ import (
 	"reprise"
 )
 
-// cycle finds steps that wait for each other. One cycle is told; the reader may
-// have told it already. The walk keeps its own stack: a graph can be deep.
+// cycle finds steps that wait for each other. It reports one cycle, unless the reader
+// already has. It keeps its own stack, since a graph can be deep.
 func cycle(r *reprise.Run, _ *World) []reprise.Finding {
 	if told(r, reprise.CodeCycle, "") {
 		return nil
@@ -77,8 +77,8 @@ func cycleFinding(r *reprise.Run, s *reprise.Step, ring []string) reprise.Findin
 	}
 }
 
-// unknownDependency finds open steps that wait for something that is neither a
-// step nor a run of this project.
+// unknownDependency finds open steps that wait for something that is neither a step nor a
+// run of this project.
 func unknownDependency(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {

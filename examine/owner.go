@@ -8,8 +8,8 @@ import (
 	"reprise"
 )
 
-// lifeOf returns what is known of the recorded owner of a run; ok is false if
-// there is none or it was not looked up.
+// lifeOf returns what is known of a run's recorded owner; ok is false if there is none or
+// it was not looked up.
 func lifeOf(r *reprise.Run, o *World) (reprise.OwnerLife, bool) {
 	if r.Owner == nil {
 		return reprise.OwnerLife{}, false
@@ -18,8 +18,8 @@ func lifeOf(r *reprise.Run, o *World) (reprise.OwnerLife, bool) {
 	return life, ok && life.Life != 0
 }
 
-// ownerFinding builds a finding about the recorded owner; message has a place
-// for its name.
+// ownerFinding builds a finding about the recorded owner; message has a verb for its
+// name.
 func ownerFinding(r *reprise.Run, message, reason, hint string) []reprise.Finding {
 	message = fmt.Sprintf(message, holder(r.Owner))
 	if reason != "" {
@@ -28,7 +28,7 @@ func ownerFinding(r *reprise.Run, message, reason, hint string) []reprise.Findin
 	return []reprise.Finding{{Message: message, Source: r.Owner.Source, Hint: hint}}
 }
 
-// holder names an owner by all that is recorded of it.
+// holder describes an owner by everything recorded about it.
 func holder(o *reprise.Owner) string {
 	var out []string
 	if o.Agent != "" {
@@ -62,7 +62,7 @@ func liveOwner(r *reprise.Run, o *World) []reprise.Finding {
 	return ownerFinding(r, what, life.Reason, "wait until it ends, or stop it yourself first")
 }
 
-// staleOwner tells that the recorded owner is gone, and by what that is known.
+// staleOwner reports that the recorded owner is gone, and how that is known.
 func staleOwner(r *reprise.Run, o *World) []reprise.Finding {
 	life, ok := lifeOf(r, o)
 	if !ok || life.Life != reprise.Dead {
@@ -76,8 +76,8 @@ func ownerUnknown(r *reprise.Run, o *World) []reprise.Finding {
 	if !ok || life.Life != reprise.LifeUnknown {
 		return nil
 	}
-	// Where the run's own files contradict the marker, the reader has said so
-	// and knows more than a process table that says nothing.
+	// If the run's own files contradict the marker, the reader has said so and knows more
+	// than a silent process table.
 	if slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
 		return f.Code == reprise.CodeStaleMarker && f.Source == r.Owner.Source
 	}) {

@@ -8,9 +8,9 @@ import (
 	"reprise"
 )
 
-// concurrent tells of another open workflow on the same story. An epic and the
-// workflows of its stories belong together, and so do a story's file and the
-// state that tells of it: those are no conflict.
+// concurrent reports another open workflow on the same story. An epic and its stories'
+// workflows belong together, as do a story's file and the state about it; those do not
+// conflict.
 func concurrent(r *reprise.Run, o *World) []reprise.Finding {
 	mine := storiesOf(r)
 	var out []reprise.Finding
@@ -43,7 +43,7 @@ func concurrent(r *reprise.Run, o *World) []reprise.Finding {
 	return out
 }
 
-// together reports whether two runs are two views of one piece of work.
+// together reports whether two runs are views of one piece of work.
 func together(a, b *reprise.Run) bool {
 	if x, y := a.Kind.Facts(), b.Kind.Facts(); x.Stories != y.Stories || x.Document || y.Document {
 		return true
@@ -54,8 +54,8 @@ func together(a, b *reprise.Run) bool {
 	return names(a, b) || names(b, a)
 }
 
-// storiesOf lists the files of the stories a run is at work on: those an epic
-// has begun and not closed, or the one that another workflow names.
+// storiesOf lists the files of the stories a run is working on: those an epic has begun
+// and not closed, or the one that another workflow names.
 func storiesOf(r *reprise.Run) []string {
 	var out []string
 	stories := r.Kind.Facts().Stories
@@ -82,8 +82,8 @@ func firstShared(a, b []string) string {
 	return ""
 }
 
-// superseded tells that the same task was begun again in a later run. Only kinds
-// of which every try is a run of its own are compared.
+// superseded reports that the same task was begun again in a later run. It compares only
+// kinds in which every try is a run of its own.
 func superseded(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.Kind.Facts().Tries || told(r, reprise.CodeSuperseded, "") {
 		return nil
@@ -114,8 +114,8 @@ func superseded(r *reprise.Run, o *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// sameTask compares titles, and slugs only where a title is missing: slugs are
-// cut short, so that different tasks can share one.
+// sameTask compares titles, and slugs only if a title is missing: slugs are truncated, so
+// different tasks can share one.
 func (o *World) sameTask(a, b *reprise.Run) bool {
 	x, y := o.title(a), o.title(b)
 	if x != "" && y != "" {
@@ -126,7 +126,7 @@ func (o *World) sameTask(a, b *reprise.Run) bool {
 	return x == y && len(x) >= 8
 }
 
-// title is that of a run, comparable.
+// title returns a run's title, normalized for comparison.
 func (o *World) title(r *reprise.Run) string {
 	folded, known := o.titles[r]
 	if !known {
@@ -136,7 +136,7 @@ func (o *World) title(r *reprise.Run) string {
 	return folded
 }
 
-// cutNumber splits an id of the form 004-title; the title is empty for others.
+// cutNumber splits an id like 004-title; the slug is empty for other ids.
 func cutNumber(id string) (number int, slug string) {
 	digits, slug, ok := strings.Cut(id, "-")
 	if !ok || digits == "" || len(digits) > 6 {
@@ -151,8 +151,8 @@ func cutNumber(id string) (number int, slug string) {
 	return number, slug
 }
 
-// later reports whether a was begun after b: by number where both have one,
-// else by activity.
+// later reports whether a was begun after b: by number if both have one, otherwise by
+// activity.
 func later(a, b *reprise.Run) bool {
 	x, sx := cutNumber(a.ID)
 	y, sy := cutNumber(b.ID)

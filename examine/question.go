@@ -8,8 +8,8 @@ import (
 	"reprise"
 )
 
-// questionHidden tells of questions that are open while the run is in another
-// state than waiting, so that a person would not think of answering.
+// questionHidden reports questions that are open while the run's state is not waiting, so
+// that a person would not think of answering.
 func questionHidden(r *reprise.Run, _ *World) []reprise.Finding {
 	if r.State == reprise.Waiting {
 		return nil

@@ -17,12 +17,11 @@ const (
 	ScopePart      Part = "scope"        // what the work is
 	TaskPart       Part = "tasks"        // how it is cut up
 	DependencyPart Part = "dependencies" // what it waits for
-	StatusPart     Part = "status"       // told by the check on statuses
+	StatusPart     Part = "status"       // reported by the check on statuses
 )
 
-// partWords are the words by which a title tells, folded, English and
-// Portuguese; the first that fits decides. Notes come before anything they
-// might mention.
+// partWords are the words, folded, English and Portuguese, that identify a title; the
+// first match decides. Notes come before anything they might mention.
 var partWords = []struct {
 	part  Part
 	words []string
@@ -38,20 +37,20 @@ var partWords = []struct {
 	{TaskPart, []string{"task", "subtask", "tarefa"}},
 }
 
-// wholeTitles are titles that tell only where they stand alone.
+// wholeTitles are titles that count only as a whole.
 var wholeTitles = map[string]Part{
 	"story": ScopePart, "historia": ScopePart, "description": ScopePart, "descricao": ScopePart, "status": StatusPart,
 	"ac": CriteriaPart, "acs": CriteriaPart,
 }
 
-// PartOf tells by its title what a section of a story is for.
+// PartOf returns what a section of a story is for, from its title.
 func PartOf(title string) Part {
 	t := fold(title)
 	t = strings.TrimLeft(t, "0123456789 ")
 	if p, ok := wholeTitles[t]; ok {
 		return p
 	}
-	// "pre requisito" holds "requisito": what it waits for, not what it is.
+	// "pre requisito" contains "requisito", but means what it waits for, not what it is.
 	if strings.Contains(t, "pre requisito") || strings.Contains(t, "prerequisito") || strings.Contains(t, "prerequisite") {
 		return DependencyPart
 	}
@@ -63,16 +62,15 @@ func PartOf(title string) Part {
 	return OtherPart
 }
 
-// document is a file the run rests on, and what is at stake if it changes.
+// document is a file that the run rests on, and what is at stake if it changes.
 type document struct {
 	path string
-	// stake is the highest severity a change can have: blocking while work
-	// that rests on it is under way, a warning if that is finished, worth
-	// knowing if it has not begun.
+	// stake is the highest severity of a change: blocking while work that rests on it is
+	// in progress, a warning if that work is finished, info if it has not begun.
 	stake reprise.Severity
 }
 
-// documents lists the files of a run that changes of sections are looked up for.
+// documents lists the files of a run whose sections are compared.
 func documents(r *reprise.Run) []document {
 	worst := map[string]reprise.Severity{}
 	add := func(p string, s reprise.Severity) {
@@ -84,7 +82,7 @@ func documents(r *reprise.Run) []document {
 		s := &r.Steps[i]
 		switch {
 		case s.Path == r.Path:
-			continue // a step of the run's own file is no document of its own
+			continue // a step in the run's own file is not a separate document
 		case s.Status.Closed():
 			add(s.Path, reprise.Warning)
 		case s.Status == reprise.Pending:
@@ -114,8 +112,8 @@ func documents(r *reprise.Run) []document {
 	return out
 }
 
-// sectionFindings gives one finding for every document of which sections of
-// the wanted parts changed.
+// sectionFindings returns one finding for each document in which sections of the given
+// parts changed.
 func sectionFindings(r *reprise.Run, o *World, usual stakes, hint string) []reprise.Finding {
 	if !isBegun(r) || len(o.Sections) == 0 {
 		return nil
@@ -131,7 +129,7 @@ func sectionFindings(r *reprise.Run, o *World, usual stakes, hint string) []repr
 			if own := r.Kind.Facts().Document && d.path == r.Path; own && p != CriteriaPart && p != ScopePart {
 				continue // the agent on a story writes the rest of it
 			} else if own {
-				s = min(s, reprise.Warning) // and may have written that: who did is not on record
+				s = min(s, reprise.Warning) // and may have written this too: who did is not recorded
 			}
 			if s == 0 {
 				continue
@@ -169,7 +167,7 @@ func section(c reprise.SectionChange) string {
 	return name + " updated"
 }
 
-// stakes are the usual severities of changes, by the parts that they are in.
+// stakes are the default severities of changes, by part.
 type stakes = map[Part]reprise.Severity
 
 func criteriaChanged(r *reprise.Run, o *World) []reprise.Finding {

@@ -7,8 +7,8 @@ import (
 	"reprise"
 )
 
-// sessionLive tells of agents that work where the run does: a second one beside
-// them would do the same work, or undo it.
+// sessionLive reports agents that work where the run does: another one beside them would
+// repeat or undo their work.
 func sessionLive(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
 	for _, s := range o.SessionsOn(r) {
@@ -32,7 +32,7 @@ func sessionLive(r *reprise.Run, o *World) []reprise.Finding {
 	return out
 }
 
-// callInAir tells of calls without a result, and of what became of them.
+// callInAir reports calls without a result, and what became of them.
 func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
 	for _, s := range o.SessionsOn(r) {
@@ -74,7 +74,7 @@ var landingWords = map[reprise.Landing]string{
 func callWords(s reprise.Session, c reprise.Call) string {
 	what := quote(c.Tool)
 	if c.Text != "" {
-		what += " " + strconv.Quote(c.Text) // it was shortened so that what it sends stays
+		what += " " + strconv.Quote(c.Text) // shortened so that the destination stays visible
 	}
 	became := landingWords[c.Landing]
 	if became == "" {

@@ -10,7 +10,7 @@ import (
 	"reprise"
 )
 
-// quote shows text from a user's file: clipped, in quotes, control characters
+// quote formats text from a user's file: clipped, quoted, with control characters
 // escaped.
 func quote(s string) string {
 	const most = 60
@@ -20,8 +20,8 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// name shows a path or an id: long ones lose their beginning, for the end tells
-// them apart.
+// name formats a path or an id. Long ones lose their beginning, because the end
+// distinguishes them.
 func name(s string) string {
 	const most = 100
 	if r := []rune(s); len(r) > most {
@@ -51,7 +51,7 @@ func plural(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// span is a length of time in words, rounded down.
+// span formats a duration in words, rounded down.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -64,7 +64,7 @@ func span(d time.Duration) string {
 	return plural(int(d/(24*time.Hour)), "day")
 }
 
-// short is a commit as people write it.
+// short abbreviates a commit hash.
 func short(hash string) string {
 	if r := []rune(hash); len(r) > 10 {
 		hash = string(r[:10])
@@ -78,8 +78,8 @@ var plainLetter = strings.NewReplacer(
 	"\u0300", "", "\u0301", "", "\u0302", "", "\u0303", "", "\u0308", "", "\u0327", "",
 )
 
-// fold makes words comparable: lower case, accents off, one space between
-// words, everything that is neither a letter nor a digit taken for a space.
+// fold normalizes words for comparison: lower case, no accents, and single spaces in
+// place of everything that is neither a letter nor a digit.
 func fold(s string) string {
 	s = plainLetter.Replace(strings.ToLower(s))
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
@@ -89,7 +89,7 @@ func fold(s string) string {
 // it since may then have taken the ground from under it.
 func isBegun(r *reprise.Run) bool { return r.State.Open() && r.State != reprise.NotStarted }
 
-// same reports whether two values are one run.
+// same reports whether two values are the same run.
 func same(a, b *reprise.Run) bool {
 	return a == b || (b != nil && a.Layout == b.Layout && a.Path == b.Path && a.ID == b.ID)
 }

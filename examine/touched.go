@@ -8,10 +8,9 @@ import (
 	"reprise"
 )
 
-// filesChanged tells of files of the run that other work changed since: by
-// commits that are not the run's, or, where a step is finished, by changes that
-// are not committed. Uncommitted changes to what is under way are the run's own
-// work and told by uncommitted.
+// filesChanged reports files of the run that other work changed: by commits that are not
+// the run's or, for a finished step, by uncommitted changes. Uncommitted changes to
+// unfinished work are the run's own and are reported by uncommitted.
 func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 	files := filesOf(r)
 	if o.Git == nil || len(files) == 0 {
@@ -41,7 +40,7 @@ func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 	return append(few(out), changedAfterDone(r, o.Git, files)...)
 }
 
-// few keeps a history of weeks from burying everything else.
+// few keeps weeks of history from burying everything else.
 func few(all []reprise.Finding) []reprise.Finding {
 	const most = 5
 	if len(all) <= most {
@@ -52,7 +51,7 @@ func few(all []reprise.Finding) []reprise.Finding {
 	return append(slices.Clone(all[:most-1]), last)
 }
 
-// changedAfterDone tells of uncommitted changes to files of finished steps.
+// changedAfterDone reports uncommitted changes to files of finished steps.
 func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []reprise.Finding {
 	c, _ := checkoutOf(r, g)
 	var hit []string
@@ -72,7 +71,7 @@ func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []r
 	}}
 }
 
-// hold says in which way a file belongs to a run.
+// hold says how a file belongs to a run.
 type hold uint8
 
 const (
@@ -80,8 +79,8 @@ const (
 	heldDone                 // a file of finished steps only
 )
 
-// filesOf lists the files a run works on or rests on. Its own state is not
-// among them: it carries the time since which changes are looked for.
+// filesOf lists the files a run works on or rests on. Its own state is excluded: it
+// defines the time since which changes are looked for.
 func filesOf(r *reprise.Run) map[string]hold {
 	out := map[string]hold{}
 	for i := range r.Steps {
@@ -101,7 +100,7 @@ func filesOf(r *reprise.Run) map[string]hold {
 			out[p] = held
 		}
 	}
-	// Documents whose sections are compared one by one are told there.
+	// Documents whose sections are compared are reported there.
 	for i := range r.Steps {
 		if r.Steps[i].Path != "" && !slices.Contains(r.Steps[i].Files, r.Steps[i].Path) {
 			delete(out, r.Steps[i].Path)
@@ -113,8 +112,8 @@ func filesOf(r *reprise.Run) map[string]hold {
 	return out
 }
 
-// since is the time after which changes are not the run's. A day without an
-// hour ends when the day does.
+// since returns the time after which changes are not the run's. A day without an hour
+// extends to its end.
 func since(r *reprise.Run) time.Time {
 	t := r.LastActivity
 	if !t.IsZero() && t.Equal(t.Truncate(24*time.Hour)) {
@@ -123,9 +122,9 @@ func since(r *reprise.Run) time.Time {
 	return t
 }
 
-// foreign lists the commits since the run was last active that are not its
-// own, the newest first: on the current branch or the run's, with no sign of
-// the run. A commit that also records the run's state is taken for its own.
+// foreign lists the commits since the run was last active that are not its own, newest
+// first: those on the current branch or the run's, with no trace of the run. A commit
+// that also records the run's state counts as its own.
 func foreign(r *reprise.Run, g *reprise.Git) []reprise.Commit {
 	from := since(r)
 	if from.IsZero() {

@@ -9,9 +9,8 @@ import (
 	"reprise"
 )
 
-// uncommitted tells of changes in the run's checkout that no commit holds. The
-// state files of runs are left out, for they change with every step, unless
-// they are in conflict.
+// uncommitted reports uncommitted changes in the run's checkout. State files of runs are
+// excluded, because they change with every step, unless they are in conflict.
 func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	out := heldWork(r)
 	if o.Git == nil {
@@ -26,7 +25,7 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 		switch {
 		case !inCheckout(ch, c):
 		case c.name == "" && strings.HasPrefix(ch.Path, "../"):
-			// Elsewhere in a repository that is larger than the project.
+			// Elsewhere in a repository larger than the project.
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
 		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
@@ -53,8 +52,8 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	case len(names) == 0:
 		return out
 	case len(tracked) == 0 && c.name == "" || r.State == reprise.NotStarted:
-		// Most projects have a few files lying about. Only in a checkout of
-		// the run's own are they surely its work.
+		// Most projects have a few stray files. Only in the run's own checkout are they
+		// certainly its work.
 		f.Severity = reprise.Info
 		fallthrough
 	default:
@@ -80,11 +79,11 @@ func inCheckout(ch reprise.Change, c checkout) bool {
 	return path.Clean(ch.Worktree) == path.Clean(c.name)
 }
 
-// records are the files and folders in which runs keep their state, as opposed
-// to the work they do.
+// records are the files and folders in which runs keep their state, as opposed to their
+// work.
 type records struct{ files, folders map[string]bool }
 
-// recordsOf gathers the records of some runs.
+// recordsOf collects the records of some runs.
 func recordsOf(runs ...*reprise.Run) records {
 	rec := records{map[string]bool{}, map[string]bool{}}
 	folder := func(p string) {
@@ -118,7 +117,7 @@ func recordsOf(runs ...*reprise.Run) records {
 	return rec
 }
 
-// holds reports whether a path is one of the records or lies in one.
+// holds reports whether a path is one of the records or inside one.
 func (rec records) holds(p string) bool {
 	if rec.files[p] {
 		return true
@@ -131,7 +130,7 @@ func (rec records) holds(p string) bool {
 	return false
 }
 
-// under reports whether one of the records lies below a folder.
+// under reports whether one of the records is below a folder.
 func (rec records) under(dir string) bool {
 	for p := range rec.folders {
 		if strings.HasPrefix(p, path.Clean(dir)+"/") {
@@ -141,8 +140,8 @@ func (rec records) under(dir string) bool {
 	return false
 }
 
-// hidden reports whether a path is one that programs keep for themselves: git names a
-// folder of which it knows nothing as a whole.
+// hidden reports whether a path is one that programs keep for themselves. Git lists an
+// untracked folder as a whole.
 func hidden(p string) bool { return strings.HasPrefix(p, ".") && !strings.HasPrefix(p, "..") }
 
 func unpushed(r *reprise.Run, o *World) []reprise.Finding {

@@ -7,16 +7,16 @@ import (
 	"reprise"
 )
 
-// unrecorded tells of commits that may hold a piece of what comes next: who does
-// that without looking at them may do it twice. What they show as a whole is for
-// the decision.
+// unrecorded reports commits that may contain part of what comes next: doing that without
+// looking at them may do it twice. The decision deals with commits that contain all of
+// it.
 func unrecorded(r *reprise.Run, _ *World) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		for k := range r.Steps[i].Parts {
 			p := &r.Steps[i].Parts[k]
 			if p.Ours {
-				continue // what came of our attempts is on record
+				continue // the outcome of our own attempts is recorded
 			}
 			var commits []string
 			for _, e := range p.Unrecorded() {

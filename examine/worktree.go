@@ -6,7 +6,7 @@ import (
 	"reprise"
 )
 
-// worktreeGone tells that the checkout of a run has lost its folder.
+// worktreeGone reports that the folder of a run's checkout is gone.
 func worktreeGone(r *reprise.Run, o *World) []reprise.Finding {
 	for i := range o.Git.Worktrees {
 		w := &o.Git.Worktrees[i]
@@ -34,9 +34,8 @@ func worktreeGone(r *reprise.Run, o *World) []reprise.Finding {
 	return nil
 }
 
-// worktreeForeign tells that the folder a run works in is not the checkout it
-// should be. In a folder that is no checkout, git would act on the project
-// around it.
+// worktreeForeign reports that the folder a run works in is not the expected checkout. In
+// a folder that is not a checkout, git would act on the project around it.
 func worktreeForeign(r *reprise.Run, o *World) []reprise.Finding {
 	if len(o.Git.Worktrees) == 0 || !elsewhere(r) {
 		return nil
