@@ -13,11 +13,11 @@ import (
 	"reprise/internal/doc"
 )
 
-// Said are the flags that give an answer, here and in a program beside this one.
+// Said are the flags that give an answer. The fleet's program uses them too.
 type Said struct {
 	Question, Text, File string
 	Option               int
-	List                 bool // only what is asked is told
+	List                 bool // only list the open questions
 }
 
 // Add adds the flags to a command.
@@ -31,7 +31,7 @@ func (s *Said) Add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("text", "file", "option")
 }
 
-// Check refuses answers that are none.
+// Check rejects flags that give no usable answer.
 func (s *Said) Check(cmd *cobra.Command) error {
 	for _, name := range []string{"text", "file", "question"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
@@ -50,8 +50,8 @@ func (s *Said) Check(cmd *cobra.Command) error {
 // said reports whether the flags give an answer.
 func (s *Said) said() bool { return s.Text != "" || s.File != "" || s.Option != 0 }
 
-// Answers are the answers to open questions, by their ids, as they are kept; nil if none is
-// given.
+// Answers returns the answers to open questions, by id, in the form in which they are
+// stored; nil if none is given.
 func (s *Said) Answers(open []reprise.Question, in io.Reader) (map[string]string, error) {
 	switch {
 	case !s.said() || s.List:
@@ -73,8 +73,7 @@ func (s *Said) Answers(open []reprise.Question, in io.Reader) (map[string]string
 	return checked(open, map[string]string{q.ID: text})
 }
 
-// questionOf finds the question that is meant: the one with the id, else the
-// only one.
+// questionOf returns the question with the id or, without one, the only question.
 func questionOf(open []reprise.Question, id string) (reprise.Question, error) {
 	var ids []string
 	for _, q := range open {
@@ -89,10 +88,10 @@ func questionOf(open []reprise.Question, id string) (reprise.Question, error) {
 	return reprise.Question{}, misuse("no open question is called %q; there are %s", id, strings.Join(ids, ", "))
 }
 
-// maxAnswers bounds a file of answers.
+// maxAnswers limits the size of a file of answers.
 const maxAnswers = 1 << 20
 
-// fromFile reads answers: a JSON object of several, else the text of one.
+// fromFile reads answers: a JSON object with several, or the text of one.
 func (s *Said) fromFile(open []reprise.Question, in io.Reader) (map[string]string, error) {
 	data, err := readAnswer(s.File, in)
 	if err != nil {
@@ -117,8 +116,8 @@ func (s *Said) fromFile(open []reprise.Question, in io.Reader) (map[string]strin
 	return checked(open, map[string]string{q.ID: strings.TrimRight(string(data), "\n")})
 }
 
-// answerObject reads a JSON object of texts. A question that stands twice has two
-// answers, and which is meant cannot be told.
+// answerObject reads a JSON object of texts. A question that occurs twice is an error,
+// because it is unclear which answer is meant.
 func answerObject(name string, data []byte) (map[string]string, error) {
 	read, file := doc.Memory(name, data)
 	answers := map[string]string{}
@@ -153,8 +152,8 @@ func readAnswer(name string, in io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// checked gives answers as they are kept, and refuses those that must not be: one
-// that cannot be a text of a state file, or that its question does not take.
+// checked returns answers in the form in which they are stored. It rejects answers that
+// cannot be stored in a state file or that their question does not accept.
 func checked(open []reprise.Question, answers map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for id, text := range answers {

@@ -8,9 +8,9 @@ import (
 	"reprise/engine"
 )
 
-// approach does what has to happen before the work: a person is shown the run and
-// chooses, agrees or says the word where that is needed. ok is false if nothing is to be
-// done, which has been said then.
+// approach does what must happen before the work: if necessary, a person is shown the run
+// and chooses, agrees or confirms. ok is false if nothing is to be done; the user has
+// then been told.
 func (s *job) approach(p *page, j judged, wish engine.Wish) (_ engine.Choice, ok bool, err error) {
 	how, choice, err := wish.Approach(j.run, j.d)
 	if e, is := errors.AsType[*engine.UnattendedError](err); is {
@@ -68,8 +68,9 @@ func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, b
 	return s.picked(p, j, choice, options)
 }
 
-// sessionOf says what resuming the session that worked on what comes next costs beside a
-// new one, "" where there is none or that cannot be told: resuming tells why.
+// sessionOf says what resuming the session that worked on the next step costs compared
+// with a new one; "" if there is none or that is unknown, in which case resuming says
+// why.
 func (s *job) sessionOf(j judged) string {
 	if j.d.Action != reprise.Start || s.distrusts(s.root)(j.run.Ref) != "" {
 		return ""
@@ -109,7 +110,7 @@ func (s *job) picked(p *page, j judged, choice engine.Choice, options []reprise.
 	return choice, ok, nil
 }
 
-// chooseStep asks at which step to begin again, "" for none.
+// chooseStep asks at which step to restart; "" for none.
 func (s *job) chooseStep(p *page, j judged) (string, error) {
 	p.heading("Steps:")
 	var steps []string
@@ -125,8 +126,8 @@ func (s *job) chooseStep(p *page, j judged) (string, error) {
 	return j.run.Steps[n-1].ID, nil
 }
 
-// saysProceed waits for the word that a pre-flight check ends with. Where another
-// comes, that nothing was started has been said then.
+// saysProceed waits for the confirmation that ends a pre-flight check. With any other
+// reply it says that nothing was started.
 func (s *job) saysProceed(p *page) (bool, error) {
 	line, _, err := s.readLine(s.ctx, "> ")
 	if err != nil {
@@ -140,8 +141,8 @@ func (s *job) saysProceed(p *page) (bool, error) {
 	return false, nil
 }
 
-// opens has the confirmation shown once the work begins, where the run is taken up as it
-// stands.
+// opens arranges for the confirmation to be shown once the work begins, if the run is
+// resumed as it is.
 func (s *job) opens(p *page, j judged, choice engine.Choice) {
 	s.opening = nil
 	if !choice.Means().Works {

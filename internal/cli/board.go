@@ -13,9 +13,9 @@ import (
 	"reprise/engine"
 )
 
-// board knows how the steps of a run stand while it is worked on, from what the
-// engine tells, and makes the lines a terminal shows of it. All text from files
-// and agents becomes plain on its way in.
+// board tracks the steps of a run while it is worked on, from what the engine reports,
+// and produces the lines shown on a terminal. All text from files and agents is sanitized
+// on its way in.
 type board struct {
 	mu    sync.Mutex
 	title string
@@ -25,11 +25,11 @@ type board struct {
 	steps map[string]*boardStep
 	// progress is that of the run itself.
 	progress reprise.Progress
-	wait     string // what is waited for
+	wait     string // what it is waiting for
 	until    time.Time
-	// hint stands at the foot: what a person can do now.
+	// hint is the last line: what a person can do now.
 	hint string
-	// asked are the questions that wait, by step; reply is how they are answered from
+	// asked are the pending questions, by step; reply says how to answer them from
 	// another terminal.
 	asked map[string]string
 	reply string
@@ -42,14 +42,14 @@ type boardStep struct {
 	attempt    int
 	began      time.Time
 	took       time.Duration
-	line       string // the last line of its agent, or why it ended so
-	said       int    // the attempt whose agent said the line
-	worked     bool   // since the board is there
+	line       string // the last line from its agent, or why it ended
+	said       int    // the attempt whose agent wrote the line
+	worked     bool   // since the board was created
 }
 
 func (s *boardStep) active() bool { return s.status == reprise.InProgress }
 
-// active reports whether a step is at work.
+// active reports whether a step is being worked on.
 func (b *board) active() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +68,8 @@ func newBoard(r *reprise.Run, now func() time.Time) *board {
 	return b
 }
 
-// place is the key and the name of a step on the board. Those of other runs, an epic's
-// stories, stand under the name of their run.
+// place returns the key and the name of a step on the board. Steps of other runs, such as
+// an epic's stories, are listed under the name of their run.
 func (b *board) place(main, run, step, title string) (key, name string) {
 	if run == main {
 		return step, stepName(step, title)
@@ -77,9 +77,9 @@ func (b *board) place(main, run, step, title string) (key, name string) {
 	return run + "\x00" + step, "└ " + clip(run, 30) + " / " + stepName(step, title)
 }
 
-// refresh takes over how the steps and questions of a run stand in its files: steps are
-// taken back, left out and planned while it is worked on. What was told of a step that
-// was worked on since counts for more, but that it is done.
+// refresh updates the steps and questions of a run from its files: steps are reset,
+// skipped and planned while it is worked on. What the engine reported about a step since
+// counts for more, except that it is done.
 func (b *board) refresh(main string, r *reprise.Run) {
 	for i := range r.Steps {
 		st := &r.Steps[i]
@@ -88,7 +88,7 @@ func (b *board) refresh(main string, r *reprise.Run) {
 		switch {
 		case s != nil:
 		case r.ID != main:
-			continue // those of others come with their work
+			continue // those of other runs come with their work
 		default:
 			s = &boardStep{name: name}
 			b.steps[key] = s
@@ -98,7 +98,7 @@ func (b *board) refresh(main string, r *reprise.Run) {
 		case !s.worked:
 			s.role, s.status = clip(st.Role, 20), st.Status
 			if st.Status == reprise.InProgress {
-				s.status = reprise.Pending // it was interrupted; no one is at work yet
+				s.status = reprise.Pending // it was interrupted; no one is working on it yet
 			}
 		case s.active():
 		case st.Status.Closed():
@@ -118,8 +118,8 @@ func (b *board) refresh(main string, r *reprise.Run) {
 	}
 }
 
-// tell takes in what happened. Lines of other runs, an epic's stories, have
-// their own steps under the name of their run.
+// tell processes a report. Other runs, such as an epic's stories, have their own steps
+// under the name of their run.
 func (b *board) tell(run string, p engine.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,8 +176,8 @@ func (b *board) tell(run string, p engine.Progress) {
 	}
 }
 
-// insert puts a step that was not known at its place: that of another run below
-// the step it does, after what was put there before.
+// insert adds a new step in its place: that of another run goes below the step it does,
+// after those already there.
 func (b *board) insert(run, key string) {
 	at := slices.Index(b.order, run) + 1
 	if at == 0 {
@@ -189,8 +189,8 @@ func (b *board) insert(run, key string) {
 	b.order = slices.Insert(b.order, at, key)
 }
 
-// outcomeStatus is what the word for the end of an attempt means on the board.
-// A word that is not known is never done.
+// outcomeStatus returns what an attempt's outcome means on the board. An unknown word is
+// never done.
 func outcomeStatus(outcome string) reprise.Status {
 	switch outcome {
 	case "done", "completed", "approved", "landed", "finished":
@@ -212,8 +212,8 @@ var statusColours = map[reprise.Status]string{
 	reprise.Pending: faint, reprise.Skipped: faint,
 }
 
-// frame gives the lines for a terminal of this size: never more than its rows,
-// never wider than its columns.
+// frame returns the lines for a terminal of this size: never more than its rows, never
+// wider than its columns.
 func (b *board) frame(columns, rows int, paint func(code, s string) string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,7 +224,7 @@ func (b *board) frame(columns, rows int, paint func(code, s string) string) []st
 	if b.wait != "" || b.until.After(now) {
 		foot = append(foot, paint(cyan, fit("◇ "+waitWords(b.wait, b.until, now), columns)))
 	}
-	// The first line, one of the body and the hint stay whatever waits.
+	// The first line, one line of the body and the hint always stay.
 	asked := b.questions(columns, paint)
 	foot = append(foot, asked[:min(len(asked), max(0, rows-4-len(foot)))]...)
 	if b.hint != "" {
@@ -235,7 +235,8 @@ func (b *board) frame(columns, rows int, paint func(code, s string) string) []st
 	return append(append(lines, body...), foot...)
 }
 
-// head is the first line: how far it is stands there whatever the run is called.
+// head returns the first line, which always shows the progress, however long the run's
+// name is.
 func (b *board) head(columns int, now time.Time) string {
 	count := " · " + doneWords(b.progress)
 	left := fmt.Sprintf(", %d left", max(0, b.progress.Total-b.progress.Done))
@@ -247,10 +248,10 @@ func (b *board) head(columns int, now time.Time) string {
 	return fit(fit(b.title, columns-width(count))+count, columns)
 }
 
-// shownAsked is how many open questions the foot of the board has room for.
+// shownAsked is how many open questions fit at the bottom of the board.
 const shownAsked = 3
 
-// questions tells what waits for a person while others work, and how it is answered.
+// questions lists what is waiting for a person while others work, and how to answer it.
 func (b *board) questions(columns int, paint func(code, s string) string) []string {
 	open := slices.DeleteFunc(slices.Sorted(maps.Keys(b.asked)), func(key string) bool { return b.steps[key] != nil && b.steps[key].active() })
 	slices.SortStableFunc(open, func(x, y string) int { return slices.Index(b.order, x) - slices.Index(b.order, y) })
@@ -272,7 +273,7 @@ func (b *board) questions(columns int, paint func(code, s string) string) []stri
 	return lines
 }
 
-// waitWords tells what is waited for, and how long still.
+// waitWords says what is being waited for, and how much longer.
 func waitWords(why string, until, now time.Time) string {
 	if until.IsZero() {
 		return "waiting: " + why
@@ -287,7 +288,7 @@ func waitWords(why string, until, now time.Time) string {
 	return text
 }
 
-// clock tells a time of day, with the day where it is not today.
+// clock formats a time of day, with the day if it is not today.
 func clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -296,8 +297,8 @@ func clock(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// body lists steps in at most so many lines: those at work with what their
-// agents say, and as many before and after as there is room for.
+// body lists steps in at most room lines: those in progress, with their agents' output,
+// and as many before and after as fit.
 func (b *board) body(columns, room int, now time.Time, paint func(code, s string) string) []string {
 	first, last := len(b.order), -1
 	for i, id := range b.order {
@@ -305,7 +306,7 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 			first, last = min(first, i), max(last, i)
 		}
 	}
-	if last < 0 { // no one is at work: around the first that is open
+	if last < 0 { // nothing is in progress: around the first open step
 		first = slices.IndexFunc(b.order, func(id string) bool { return !b.steps[id].status.Closed() })
 		if first < 0 {
 			first = max(0, len(b.order)-1)
@@ -333,7 +334,7 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 	if n := len(b.order) - to; n > 0 {
 		lines = append(lines, paint(faint, fit(fmt.Sprintf("  … %d more", n), columns)))
 	}
-	// Many at work at once on a low terminal: what they say is left out first.
+	// With many in progress on a low terminal, their output is dropped first.
 	excess := len(lines) - room
 	lines = slices.DeleteFunc(lines, func(l string) bool {
 		said := excess > 0 && strings.HasPrefix(l, saidIndent)
@@ -348,7 +349,7 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 	return lines
 }
 
-// window chooses which steps are shown around those at work.
+// window chooses which steps are shown around those in progress.
 func (b *board) window(first, last, room int) (from, to int) {
 	size := func(from, to int) int {
 		n := 0
@@ -420,7 +421,7 @@ func (s *boardStep) lines(columns, wide, roles int, asks bool, now time.Time, pa
 	return lines
 }
 
-// spent tells a duration short: 7s, 3m12s, 2h05m.
+// spent formats a duration briefly: 7s, 3m12s, 2h05m.
 func spent(d time.Duration) string {
 	d = max(0, d)
 	switch {
@@ -432,8 +433,8 @@ func spent(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d/time.Hour), int(d%time.Hour/time.Minute))
 }
 
-// took is how long something took that is over: a second in tenths, or what
-// short steps take would be nothing.
+// took formats the duration of something finished, in tenths below a second, so that
+// short steps do not show as zero.
 func took(d time.Duration) string {
 	if d > 0 && d < time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())

@@ -1,6 +1,6 @@
-// Package cli is the command line: it reads flags, calls the rooms below, and
-// prints. It holds no logic of its own; it is the only package that prints, and
-// the only one that reads the clock for a command.
+// Package cli is the command line: it reads flags, calls the packages below, and prints.
+// It has no logic of its own. It is the only package that prints, and the only one that
+// reads the clock for a command.
 //
 // Text from users' files reaches the terminal only through plain.
 package cli
@@ -34,23 +34,23 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) string
-	args     []string // what the program was called with
+	args     []string // the arguments of the program
 	site     site
 	json     bool
 	code     int
-	around   string                    // the project that was looked at in place of a folder in it; "" if none was
-	starts   bool                      // something new is started, in the very folder that is named
-	input    *bufio.Reader             // over in, once someone asked for a line
-	typed    chan typed                // the line that is being read
-	escaped  bool                      // the last one was left with the Escape key
-	unread   chan struct{}             // closed when no one reads what we write; see outlive
-	signal   atomic.Pointer[os.Signal] // the first that asked us to stop, SIGPIPE for a closed output; nil if none did
+	around   string                    // the project used instead of a folder inside it; "" if none was
+	starts   bool                      // something new is started, in exactly the named folder
+	input    *bufio.Reader             // wraps in, once a line has been requested
+	typed    chan typed                // the line being read
+	escaped  bool                      // the last line was abandoned with the Escape key
+	unread   chan struct{}             // closed when no one reads our output; see outlive
+	signal   atomic.Pointer[os.Signal] // the first that asked us to stop, SIGPIPE for closed output; nil if none
 	setup    report.Setup              // what was done, for commands that set something up
-	began    time.Time                 // when the command did
-	pinned   time.Time                 // the time it is said to be, zero for the real one
+	began    time.Time                 // when the command began
+	pinned   time.Time                 // the pretended time, zero for the real one
 }
 
-// interruptCode is the exit code of a command that was ended before it was through.
+// interruptCode is the exit code of a command that was interrupted.
 func (a *app) interruptCode() int {
 	sig := a.signal.Load()
 	switch {
@@ -84,13 +84,13 @@ func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 	case err != nil:
 		a.code = a.printError(err)
 	case lost.Load() != nil:
-		// What was not written was not said, whatever came of it.
+		// Output that was not written was not said, whatever the result.
 		a.code = max(a.code, a.printError(&lostError{*lost.Load()}))
 	}
 	return a.code
 }
 
-// Command is the whole command line, for pages that are made from it.
+// Command returns the whole command line, for pages generated from it.
 func Command() *cobra.Command {
 	return (&app{in: os.Stdin, out: io.Discard, err: io.Discard, env: func(string) string { return "" }}).newRoot()
 }
@@ -119,9 +119,9 @@ func (a *app) newRoot() *cobra.Command {
 	return root
 }
 
-// guarded lets a signal end what a command is doing in an orderly way, and a closed
-// output not at all. Commands that only look do without: a signal ends them where they
-// are, and preparing for it would take a tenth of their time.
+// guarded lets a signal end a command in an orderly way, and keeps closed output from
+// ending it. Commands that only read do without: a signal may end them anywhere, and the
+// preparation would take a tenth of their time.
 func (a *app) guarded(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.outlive()
@@ -147,8 +147,8 @@ func (a *app) writeJSON(w io.Writer, v any) error {
 	return encode(w, v, "  ")
 }
 
-// encode writes JSON that is also fit for a terminal: characters that change how
-// text looks are written as escapes, which mean the same to a program.
+// encode writes JSON that is also safe on a terminal: characters that affect the display
+// are escaped, which means the same to a program.
 func encode(w io.Writer, v any, indent string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -176,18 +176,18 @@ func encode(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// unseen reports characters that a terminal obeys instead of showing them.
+// unseen reports characters that a terminal obeys instead of showing.
 func unseen(r rune) bool {
 	return r >= 0x7f && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }
 
-// writeLine writes a document on one line, for a stream of them.
+// writeLine writes a document on one line, as part of a stream.
 func (a *app) writeLine(v any) error {
 	return encode(a.out, v, "")
 }
 
-// prepare checks what can be said together, and reads REPRISE_NOW, which sets the clock
-// for output that can be repeated.
+// prepare checks that the flags can be combined, and reads REPRISE_NOW, which sets the
+// clock for reproducible output.
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	if err := cmd.ValidateFlagGroups(); err != nil {
 		return misuse("%w", err)
@@ -205,7 +205,7 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// now is the clock for what is shown: one moment where it was set.
+// now returns the time for display: a fixed moment if it was set.
 func (a *app) now() time.Time {
 	if a.pinned.IsZero() {
 		return time.Now()
@@ -213,8 +213,8 @@ func (a *app) now() time.Time {
 	return a.pinned
 }
 
-// clock is the time for work. Where it was set it runs on from there, since pauses are
-// waited for.
+// clock returns the time for work. If the time was set, it runs on from there, because
+// pauses are waited for.
 func (a *app) clock() time.Time {
 	if a.pinned.IsZero() {
 		return time.Now()
@@ -222,8 +222,7 @@ func (a *app) clock() time.Time {
 	return a.pinned.Add(time.Since(a.began))
 }
 
-// terminal tells whether w is one, and its width; 80 columns where it does not
-// say, and COLUMNS where a person sets it.
+// terminal reports whether w is a terminal, and its width: COLUMNS if set, 80 if unknown.
 func (a *app) terminal(w io.Writer) (columns int, is bool) {
 	columns = 80
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -238,6 +237,6 @@ func (a *app) terminal(w io.Writer) (columns int, is bool) {
 	return max(columns, 40), is
 }
 
-// colours reports whether a terminal may be given colours: the person has not turned
-// them off, and it is one that shows them.
+// colours reports whether to use colours: the user has not disabled them and the terminal
+// supports them.
 func (a *app) colours() bool { return a.env("NO_COLOR") == "" && a.env("TERM") != "dumb" }

@@ -20,7 +20,7 @@ import (
 type answerFlags struct {
 	workFlags
 	Said
-	digest string // one that check shows
+	digest string // a digest shown by check
 }
 
 func (a *app) newAnswer() *cobra.Command {
@@ -80,8 +80,8 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 	})
 }
 
-// asking finds the run whose questions are meant, and where none is open the one that
-// another answer is given to. nil if nothing is asked, which has been said then.
+// asking finds the run whose questions are meant or, if none is open, the one whose
+// answer is to be changed. It returns nil, after saying so, if nothing is asked.
 func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (*judged, error) {
 	list := waiting(found, arg)
 	if arg != "" {
@@ -137,8 +137,8 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 	return &list[n-1], nil
 }
 
-// answeredBefore finds the run in which a question that is not open has an answer: the
-// engine says whether another one can still be given. nil if there is none, or more than
+// answeredBefore finds the run in which a closed question has an answer; the engine
+// decides whether it can still be changed. It returns nil if there is none, or more than
 // one.
 func answeredBefore(found *project.Judgement, arg string, list []judged, id string) (only *judged, err error) {
 	if slices.ContainsFunc(list, func(j judged) bool {
@@ -164,9 +164,9 @@ func answeredBefore(found *project.Judgement, arg string, list []judged, id stri
 	return nil, err
 }
 
-// changeable finds the question that another answer is meant for: the only one whose
-// answer nothing used yet, else the only one that has an answer, of which the engine then
-// says what used it. nil if there is none or more than one.
+// changeable finds the question whose answer is to be changed: the only one whose answer
+// is unused, else the only one with an answer, in which case the engine says what used
+// it. It returns nil if there is none or more than one.
 func changeable(found *project.Judgement, arg string) (only *judged, id string) {
 	names := reprise.Names(found.Runs)
 	for _, used := range []bool{false, true} {
@@ -189,7 +189,7 @@ func changeable(found *project.Judgement, arg string) (only *judged, id string) 
 	return only, id
 }
 
-// nothingOpen says that no question is open, and what a person has to decide instead.
+// nothingOpen says that no question is open, and what needs deciding instead.
 func (s *job) nothingOpen(found *project.Judgement, arg string) error {
 	names := reprise.Names(found.Runs)
 	for _, r := range meant(found.Runs, arg) {
@@ -220,7 +220,7 @@ func nothingAsked(found *project.Judgement, arg string) string {
 	return "Nothing is asked here. `reprise status` lists the runs."
 }
 
-// waiting lists the runs that ask something, of those an argument means.
+// waiting lists the runs, among those an argument refers to, that have questions.
 func waiting(found *project.Judgement, arg string) []judged {
 	names := reprise.Names(found.Runs)
 	var list []judged
@@ -232,7 +232,7 @@ func waiting(found *project.Judgement, arg string) []judged {
 	return list
 }
 
-// meant gives the runs that an argument means, all of them without one.
+// meant returns the runs an argument refers to, or all without one.
 func meant(runs []*reprise.Run, arg string) []*reprise.Run {
 	if arg == "" {
 		return runs
@@ -240,7 +240,7 @@ func meant(runs []*reprise.Run, arg string) []*reprise.Run {
 	return reprise.Select(runs, arg)
 }
 
-// answered is the document of what was answered of a run, nothing yet.
+// answered returns the document about a run's answers, still empty.
 func (s *job) answered(run string) report.Answers {
 	return report.Answers{Schema: report.AnswerSchema, Root: s.root, ID: run, Answered: []string{}, Open: []report.Question{}}
 }
@@ -266,7 +266,7 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 	})
 }
 
-// answers gathers what is said: by the flags, or by a person.
+// answers collects the answers, from the flags or from a person.
 func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 	open := j.open()
 	if q := j.run.Question(flags.Question); q != nil && q.Answered {
@@ -288,12 +288,12 @@ func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 	return s.answerAll(open)
 }
 
-// keep records the answers and says what is left.
+// keep records the answers and says what is left to answer.
 func (s *job) keep(j judged, digest string, answers map[string]string) error {
 	if len(answers) > 0 {
 		e := &engine.Engine{
 			Dir: s.root, Settings: settings.Default(), Environ: os.Environ(), Now: s.clock, AllowNetwork: s.flags.network, Adopt: s.flags.adopt, Hard: s.hard,
-			Workflow: s.untrustedWorkflow, // an answer is kept; nothing is started
+			Workflow: s.untrustedWorkflow, // the answer is recorded; nothing is started
 		}
 		if err := e.AnswerIf(s.ctx, j.run.Ref, digest, answers); err != nil {
 			return err
@@ -343,7 +343,7 @@ func (s *job) keep(j judged, digest string, answers map[string]string) error {
 	})
 }
 
-// answerAll asks one question after the other until one is left open.
+// answerAll asks one question after another until one is left open.
 func (s *job) answerAll(open []reprise.Question) (map[string]string, error) {
 	answers := map[string]string{}
 	for _, q := range open {

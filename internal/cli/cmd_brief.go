@@ -75,7 +75,7 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	return err
 }
 
-// othersOf are the runs of a list beside the first, for its briefing.
+// othersOf returns the runs of a list other than the first, for its briefing.
 func othersOf(list []judged) (out []briefing.Other) {
 	for _, j := range list[1:] {
 		out = append(out, briefing.Other{Name: j.name, Run: j.run, Decision: j.d})
@@ -83,7 +83,7 @@ func othersOf(list []judged) (out []briefing.Other) {
 	return out
 }
 
-// briefingOf gathers what a briefing of a run is made of.
+// briefingOf collects the input for a run's briefing.
 func (a *app) briefingOf(found *project.Judgement, j judged, flags upkeepFlags) (briefing.Input, error) {
 	in := briefing.Input{Run: j.run, Decision: j.d, Observed: j.o}
 	h, err := a.tender(flags).Log(j.run)

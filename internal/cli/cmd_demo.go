@@ -63,7 +63,7 @@ func (a *app) newDemo() *cobra.Command {
 	return cmd
 }
 
-// performance is one demo under way.
+// performance is one demo in progress.
 type performance struct {
 	*app
 	*page
@@ -71,7 +71,7 @@ type performance struct {
 	scene   *demo.Scene
 	program string
 	part    int
-	unseen  bytes.Buffer // what no one is shown, for when something goes wrong
+	unseen  bytes.Buffer // hidden output, shown if something goes wrong
 	left    []string     // processes that outlived the engine
 }
 
@@ -107,7 +107,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	}()
 	doc, err := d.perform(ctx, flags.interrupted)
 	if err != nil && a.isUnread() {
-		err = context.Canceled // however its parts ended that had no one to write for
+		err = context.Canceled // however its parts ended when there was no one to write to
 	}
 	if !flags.keep {
 		err = errors.Join(err, scene.Remove())
@@ -141,8 +141,8 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	return nil
 }
 
-// perform plays all parts and says what they show. Of an interrupted play there is only
-// the beginning, and nothing to prove.
+// perform plays all parts and reports the result. An interrupted demo has only a
+// beginning and proves nothing.
 func (d *performance) perform(ctx context.Context, interrupted bool) (*report.Demo, error) {
 	title := "A run is started, killed with SIGKILL, and finished."
 	if interrupted {
@@ -198,7 +198,7 @@ func (d *performance) chapter(text string) {
 	}
 }
 
-// child is a call of this program in the project, shown as one would type it.
+// child is a call of this program in the project, displayed as a person would type it.
 func (d *performance) child(ctx context.Context, args []string) *exec.Cmd {
 	d.line("")
 	d.line("%s", d.paint(faint, "$ ")+d.paint(cyan, "reprise "+commandWords(args)))
@@ -214,7 +214,7 @@ func (d *performance) child(ctx context.Context, args []string) *exec.Cmd {
 	return cmd
 }
 
-// show runs one command; it must end with one of these codes.
+// show runs one command, which must exit with one of these codes.
 func (d *performance) show(ctx context.Context, args []string, codes ...int) error {
 	cmd := d.child(ctx, args)
 	err := cmd.Run()
@@ -234,7 +234,7 @@ func (d *performance) show(ctx context.Context, args []string, codes ...int) err
 func (d *performance) startAndKill(ctx context.Context) (demo.Moment, error) {
 	args := append([]string{"run"}, d.play.Run...)
 	cmd := d.child(ctx, append(args, "--mode", string(engine.Autopilot), "--trust"))
-	// Lines and no live view: a killed process cannot take its view down.
+	// Plain lines instead of a live view, which a killed process could not remove.
 	cmd.Stdout = struct{ io.Writer }{d.w}
 	if err := cmd.Start(); err != nil {
 		return demo.Moment{}, err
@@ -265,7 +265,7 @@ func (d *performance) startAndKill(ctx context.Context) (demo.Moment, error) {
 	return d.moment(ctx)
 }
 
-// halfway reports whether the step to be cut off is at work and all that should
+// halfway reports whether the step to be cut off is in progress and all steps that should
 // be finished by then are.
 func (d *performance) halfway(ctx context.Context) (bool, error) {
 	if !d.scene.Held() {
@@ -279,7 +279,7 @@ func (d *performance) halfway(ctx context.Context) (bool, error) {
 		if !slices.ContainsFunc(events, func(ev reprise.Event) bool { return ev.Kind == reprise.StepFinished && ev.Step == step }) {
 			return false, nil
 		}
-		// The files follow the journal; a kill in between is another play.
+		// The files follow the journal; a kill in between would be another demo.
 		if s := run.Step(step); s != nil && !s.Status.Closed() {
 			return false, nil
 		}
@@ -287,7 +287,7 @@ func (d *performance) halfway(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// moment looks at how far it had come, and waits until nothing of it lives.
+// moment records how far the run had come, and waits until all of its processes are gone.
 func (d *performance) moment(ctx context.Context) (demo.Moment, error) {
 	_, events, err := d.journal(ctx)
 	if err != nil {
@@ -314,7 +314,7 @@ func (d *performance) look(launches []demo.Launch) {
 	}
 }
 
-// journal reads what is on record of the run.
+// journal reads the run and its recorded events.
 func (d *performance) journal(ctx context.Context) (*reprise.Run, []reprise.Event, error) {
 	res, err := project.Read(ctx, d.scene.Project, project.Options{Layouts: []string{d.play.Layout}})
 	if err != nil {
@@ -338,7 +338,7 @@ func (d *performance) journal(ctx context.Context) (*reprise.Run, []reprise.Even
 	return res.Runs[0], events, nil
 }
 
-// prove holds the journal against what the agents told.
+// prove compares the journal with what the agents reported.
 func (d *performance) prove(ctx context.Context, killed demo.Moment) (*report.Demo, error) {
 	_, events, err := d.journal(ctx)
 	if err != nil {

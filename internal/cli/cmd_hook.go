@@ -29,8 +29,8 @@ import (
 	"reprise/settings"
 )
 
-// hookTime is how long a hook thinks at most. A session waits for it: with starting and
-// ending it answers within 150 ms.
+// hookTime limits how long a hook may take. A session waits for it: including process
+// start and exit, it answers within 150 ms.
 var hookTime = 125 * time.Millisecond
 
 func (a *app) newHook() *cobra.Command {
@@ -48,7 +48,7 @@ func (a *app) newHook() *cobra.Command {
 	return cmd
 }
 
-// toolNames are the tools a hook can be for.
+// toolNames lists the tools that hooks exist for.
 func toolNames() (out []string) {
 	for _, t := range hook.Tools() {
 		out = append(out, t.Name)
@@ -56,7 +56,7 @@ func toolNames() (out []string) {
 	return out
 }
 
-// toolOf gives the tool that a person names.
+// toolOf returns the tool with this name.
 func toolOf(name string) (hook.Tool, error) {
 	t, known := hook.Find(name)
 	if !known {
@@ -65,10 +65,10 @@ func toolOf(name string) (hook.Tool, error) {
 	return t, nil
 }
 
-// uninstallHooks takes our hooks out of settings.
+// uninstallHooks removes our hooks from settings.
 func uninstallHooks(t hook.Tool, old []byte, _ string) ([]byte, error) { return t.Uninstall(old) }
 
-// newHookUninstall makes the command that takes our hooks out, of one tool or of all.
+// newHookUninstall creates the command that removes our hooks, from one tool or all.
 func (a *app) newHookUninstall() *cobra.Command {
 	cmd := a.newHookChange("uninstall", "Remove reprise's hooks from the settings of a tool", uninstallHooks)
 	cmd.Use = strings.Replace(cmd.Use, " ", " [", 1) + "]"
@@ -78,7 +78,7 @@ func (a *app) newHookUninstall() *cobra.Command {
 	return cmd
 }
 
-// uninstallAll takes our hooks out of the settings of all tools, as far as that can be done.
+// uninstallAll removes our hooks from the settings of all tools, as far as possible.
 func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
 	if err := a.isPerson(flags.upkeepFlags); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
 			scope.upkeepFlags = flags.upkeepFlags
 			place, err := a.hookPlace(ctx, tool, scope)
 			if err != nil {
-				continue // it has no such settings, or no one could have installed anything in them
+				continue // it has no such settings, or nothing could have been installed in them
 			}
 			settings, err := durable.ReadPrivate(place.Path)
 			if err == nil && !tool.Installed(settings) {
@@ -116,13 +116,13 @@ func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
 	return nil
 }
 
-// hookFlags say whose settings are changed.
+// hookFlags select the settings to change.
 type hookFlags struct {
 	upkeepFlags
 	user, project bool
 }
 
-// newHookChange makes the command that changes a tool's settings.
+// newHookChange creates the command that changes a tool's settings.
 func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []byte, program string) ([]byte, error)) *cobra.Command {
 	var flags hookFlags
 	cmd := &cobra.Command{
@@ -157,7 +157,7 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 	return cmd
 }
 
-// changeHooks changes the settings of a tool, or shows how.
+// changeHooks changes the settings of a tool, or shows the change.
 func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, change func(t hook.Tool, old []byte, program string) ([]byte, error)) error {
 	if err := a.isPerson(flags.upkeepFlags); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, 
 	return a.changeHooksAt(tool, place, flags, change)
 }
 
-// changeHooksAt changes the settings in one place, or shows how.
+// changeHooksAt changes the settings in one place, or shows the change.
 func (a *app) changeHooksAt(tool hook.Tool, place hook.Place, flags hookFlags, change func(t hook.Tool, old []byte, program string) ([]byte, error)) error {
 	program, err := ownPath()
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *app) changeHooksAt(tool hook.Tool, place hook.Place, flags hookFlags, c
 	}
 	a.did(report.SetupFile{Path: place.Path, Outcome: outcome, Dry: flags.dry, Text: diff})
 	if !tool.Installed(after) {
-		notes = nil // they are for who has our hooks
+		notes = nil // they are for people who have our hooks installed
 	} else {
 		notes = append(notes, tool.Notes(after)...)
 	}
@@ -216,7 +216,7 @@ func (a *app) changeHooksAt(tool hook.Tool, place hook.Place, flags hookFlags, c
 	return nil
 }
 
-// hooks tells what became of the settings of a tool.
+// hooks reports what happened to a tool's settings.
 func (p *page) hooks(tool hook.Tool, path, diff string, dry bool, notes []string) {
 	switch {
 	case diff == "":
@@ -233,7 +233,7 @@ func (p *page) hooks(tool hook.Tool, path, diff string, dry bool, notes []string
 	}
 }
 
-// hookPlace is the file that is changed.
+// hookPlace returns the file to change.
 func (a *app) hookPlace(ctx context.Context, tool hook.Tool, flags hookFlags) (hook.Place, error) {
 	if !flags.project && (tool.Name != hook.Git || flags.user) {
 		return tool.UserPlace(ctx, os.Environ(), a.env)
@@ -246,8 +246,8 @@ func (a *app) hookPlace(ctx context.Context, tool hook.Tool, flags hookFlags) (h
 	return tool.ProjectPlace(ctx, root, os.Environ())
 }
 
-// ownPath is what others call this program by: the name it was called by, where that is
-// this program, since a link in its place stays when it is updated.
+// ownPath returns the path by which others call this program: the name it was called by,
+// if that is this program, because a link there survives an update.
 func ownPath() (string, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -276,7 +276,7 @@ func (a *app) newHookRun() *cobra.Command {
 			"Takes at most 150 ms, prints no errors, and always exits 0.",
 		Example: "  reprise hook run claude start < /dev/null",
 		Args:    cobra.ArbitraryArgs,
-		// A call that an earlier or later version would understand is no failure.
+		// A call that an earlier or later version would understand is not a failure.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		PersistentPreRun: func(cmd *cobra.Command, args []string) {
 			_ = a.prepare(cmd, args)
@@ -290,14 +290,14 @@ func (a *app) newHookRun() *cobra.Command {
 	}
 }
 
-// runHook answers a tool, or says nothing where that takes too long.
+// runHook answers a tool, or says nothing if that would take too long.
 func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 	ctx, cancel := context.WithDeadline(ctx, a.began.Add(hookTime))
 	defer cancel()
 	said := make(chan string, 4)
 	go func() {
 		defer func() {
-			_ = recover() // a fault of ours is not the session's
+			_ = recover() // our own bug must not affect the session
 			close(said)
 		}()
 		call := a.hookCall()
@@ -330,17 +330,16 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 		}
 	}
 	if last != "" {
-		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // no one is left to tell
+		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // there is no one left to tell
 	}
 }
 
-// sameStart is how far apart the calls of several hooks at one start of a session are, at
-// most.
+// sameStart is the longest time between the calls of several hooks for one start of a
+// session.
 const sameStart = 10 * time.Second
 
-// firstCall reports whether no other hook has answered for this start of a session: those
-// of the user, of the project and of a plugin may all be installed. True where that cannot
-// be told.
+// firstCall reports whether no other hook has answered for this start of a session: user,
+// project and plugin hooks may all be installed. It is true if that is unknown.
 func (a *app) firstCall(tool hook.Tool, session string) bool {
 	file := settings.CallsFile(a.env)
 	if session == "" || file == "" {
@@ -350,7 +349,7 @@ func (a *app) firstCall(tool hook.Tool, session string) bool {
 	call := tool.Name + " " + session
 	err := durable.UpdatePrivate(file, func(old []byte) ([]byte, error) {
 		recent := map[string]time.Time{}
-		_ = json.Unmarshal(old, &recent) // of a file that cannot be read nothing is known
+		_ = json.Unmarshal(old, &recent) // an unreadable file says nothing
 		maps.DeleteFunc(recent, func(_ string, at time.Time) bool { return time.Since(at).Abs() > sameStart })
 		if _, known := recent[call]; known {
 			return nil, answered
@@ -361,12 +360,12 @@ func (a *app) firstCall(tool hook.Tool, session string) bool {
 	return !errors.Is(err, answered)
 }
 
-// hookCall reads what the tool tells. A person who tries the command has nothing to tell.
+// hookCall reads the tool's input. There is none if a person tries the command.
 func (a *app) hookCall() hook.Call {
 	const most = 1 << 20
 	call := hook.Call{}
 	if f, ok := a.in.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		data, _ := io.ReadAll(io.LimitReader(a.in, most)) // what is cut off tells nothing
+		data, _ := io.ReadAll(io.LimitReader(a.in, most)) // truncated input says nothing
 		call = hook.ReadCall(data)
 	}
 	if info, err := os.Stat(call.Dir); !filepath.IsAbs(call.Dir) || err != nil || !info.IsDir() {
@@ -375,9 +374,9 @@ func (a *app) hookCall() hook.Call {
 	return call
 }
 
-// checkpoint notes where a session stands for the runs that it works on: the one whose
-// attempt it is, else all of the project that are open and on record here. A project that
-// was never worked on with reprise has no place for it.
+// checkpoint records where a session stands for the runs it works on: the run whose
+// attempt it is, else all open runs recorded in the project. A project never worked on
+// with reprise has no place for it.
 func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) {
 	root, _ := project.Locate(dir)
 	own := a.env("REPRISE_PROJECT")
@@ -408,10 +407,10 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 	}
 }
 
-// interrupted says what was interrupted in a folder: first in a line, by a glance and,
-// unless that saw everything, by a look at all of it, then in full. It says nothing where
-// nothing was, and to attempts of ours, which were told what to do. A run that someone works
-// on right now was not interrupted.
+// interrupted reports what was interrupted in a folder: first on one line, from a quick
+// look and, unless that covered everything, a complete one; then in full. It says nothing
+// if nothing was interrupted, or to attempts of ours, which have their instructions. A
+// run that is being worked on was not interrupted.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
 	if a.isPerson(upkeepFlags{dir: dir}) != nil {
 		return
@@ -448,7 +447,7 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 	}
 	slices.SortStableFunc(list, func(a, b judged) int { return cmp.Compare(atWork(a), atWork(b)) })
 	if len(list) == 0 || atWork(list[0]) > 0 {
-		say("") // a closer look shows that there is nothing to tell
+		say("") // a closer look shows that there is nothing to report
 		return
 	}
 	in, err := a.briefingOf(found, list[0], upkeepFlags{dir: dir})
@@ -459,7 +458,7 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 	say(briefing.Make(in).Text())
 }
 
-// atWork is 1 for a run that someone works on right now, else 0.
+// atWork returns 1 for a run that is being worked on now, otherwise 0.
 func atWork(j judged) int {
 	if j.d.State == reprise.Running {
 		return 1
@@ -467,8 +466,8 @@ func atWork(j judged) int {
 	return 0
 }
 
-// interruptedLine says in a line what was interrupted, and what is being worked on; open
-// tells whether anything was interrupted.
+// interruptedLine says on one line what was interrupted and what is being worked on; open
+// reports whether anything was interrupted.
 func interruptedLine(found *project.Judgement) (line string, open bool) {
 	counts := map[bool]int{}
 	for _, r := range found.Runs {

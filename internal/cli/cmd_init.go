@@ -44,12 +44,12 @@ func (a *app) newInit() *cobra.Command {
 	return cmd
 }
 
-// setupJSON adds the form of the answer of a command that sets something up.
+// setupJSON adds --json to a command that sets something up.
 func (a *app) setupJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/setup.v1.json)")
 }
 
-// setsUp ends such a command: programs get the document of what was done.
+// setsUp ends such a command: with --json it prints the document of what was done.
 func (a *app) setsUp(err error) error {
 	if err != nil || !a.json {
 		return err
@@ -58,10 +58,10 @@ func (a *app) setsUp(err error) error {
 	return a.writeJSON(a.out, doc)
 }
 
-// did keeps what became of a file.
+// did records what happened to a file.
 func (a *app) did(f report.SetupFile) { a.setup.Files = append(a.setup.Files, f) }
 
-// telling is a page for a person, which is not shown to a program.
+// telling returns a page for a person, which is discarded with --json.
 func (a *app) telling() *page {
 	p := a.page(a.out)
 	if a.json {
@@ -98,8 +98,8 @@ func (a *app) initProject(ctx context.Context, flags upkeepFlags) error {
 	return a.offerHooks(ctx, flags, root, names)
 }
 
-// writeSettings shows a file of settings, and writes and trusts it after a yes. One that is
-// there stays.
+// writeSettings shows a settings file, and writes and trusts it after a yes. An existing
+// file stays.
 func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string, text []byte) error {
 	p := a.telling()
 	if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +130,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 		return err
 	}
 	a.did(report.SetupFile{Path: name, Outcome: "written", Text: string(text)})
-	// They have just read it.
+	// The user has just read it.
 	trust, err := settings.OpenTrust(settings.TrustFile(a.env))
 	if err == nil {
 		err = trust.Trust(name, reprise.HashOf(text), a.now())
@@ -144,7 +144,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 	return nil
 }
 
-// offerHooks offers the hooks for the agents that are installed, and for git.
+// offerHooks offers hooks for the installed agents and for git.
 func (a *app) offerHooks(ctx context.Context, flags upkeepFlags, root string, names []string) error {
 	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
 		names = append(names, hook.Git)

@@ -17,7 +17,7 @@ import (
 	"reprise/upkeep"
 )
 
-// logFlags are how a journal is shown.
+// logFlags say how a journal is shown.
 type logFlags struct {
 	upkeepFlags
 	timeline, follow, full, diff bool
@@ -69,7 +69,7 @@ func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
 		return err
 	}
 	if arg != "" && len(reprise.Select(found.Runs, arg)) == 0 {
-		// It may have been archived; its journal stays.
+		// It may have been archived; its journal remains.
 		if h, err := t.LogOf(arg); err == nil && h != nil {
 			return a.showLog(ctx, logged{found.Root, arg, step, h, false}, flags)
 		}
@@ -92,14 +92,14 @@ func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
 	return a.showLog(ctx, logged{found.Root, name, step, h, found.Decisions[run].State == reprise.Running}, flags)
 }
 
-// logged is a journal that was read, and whether someone is at work on its run.
+// logged is a journal, and whether its run is being worked on.
 type logged struct {
 	root, name, step string
 	*upkeep.History
 	working bool
 }
 
-// showLog shows a journal, or the timeline that it makes.
+// showLog shows a journal, or the timeline derived from it.
 func (a *app) showLog(ctx context.Context, l logged, flags logFlags) error {
 	if l.Damage != nil {
 		a.came(reprise.OutcomeUnreadable)
@@ -128,7 +128,7 @@ func (a *app) showLog(ctx context.Context, l logged, flags logFlags) error {
 	return a.print(doc, func(p *page) { p.full = flags.full; p.log(l.name, doc) })
 }
 
-// logEntry is the document of an entry.
+// logEntry returns the document of an entry.
 func logEntry(e journal.Entry) report.LogEntry {
 	entry := report.LogEntry{
 		Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
@@ -146,8 +146,8 @@ func logEntry(e journal.Entry) report.LogEntry {
 	return entry
 }
 
-// ofStep gives the entries that are about a step and, by their places among them, what
-// attempts printed, all of it or the end, or what they changed, at the last entry of each.
+// ofStep returns the entries about a step and, by index, at the last entry of each
+// attempt, the attempt's output (all or its end) or its changes.
 func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []journal.Entry, printed map[int]report.LogEntry, err error) {
 	began, hide, steps := journal.Fold(l.Entries).Began, a.hide(l.root), []string{}
 	printed = map[int]report.LogEntry{}
@@ -186,8 +186,8 @@ func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []j
 	return entries, printed, nil
 }
 
-// inWords leaves the words and calls of an agent in what an attempt printed. What no agent
-// CLI printed stays as it is.
+// inWords reduces an attempt's output to the agent's words and calls. Output that is not
+// an agent CLI's stays as it is.
 func inWords(text string) string {
 	var w agent.Words
 	var out []string
@@ -200,8 +200,8 @@ func inWords(text string) string {
 	return strings.Join(append(out, w.Rest()), "\n")
 }
 
-// log prints a journal, oldest first. Files that follow several events are named with the
-// first of them.
+// log prints a journal, oldest first. Files written for several events are listed with
+// the first of them.
 func (p *page) log(name string, doc report.Log) {
 	if len(doc.Entries) == 0 && doc.Damage == "" {
 		p.line("reprise has no record of %s.", plain(name))
@@ -216,7 +216,7 @@ func (p *page) log(name string, doc report.Log) {
 			files = e.Files
 		}
 		if same {
-			e.Files = nil // those of the entry before, as most are
+			e.Files = nil // usually those of the previous entry
 		}
 		p.entry(e)
 	}

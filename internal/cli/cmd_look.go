@@ -26,10 +26,11 @@ type statusFlags struct {
 	ignored bool
 	why     bool
 	cost    bool
-	// short is the line for a prompt; known the projects of the list, which remember begins.
+	// short is the line for a prompt; known are the remembered projects, and remember
+	// adds to them.
 	short, known, remember bool
 	list                   []settings.Seen
-	apart                  bool // it is about several projects
+	apart                  bool // it covers several projects
 	fleet                  *report.Fleet
 }
 
@@ -101,7 +102,7 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 		a.site.dir = at
 	}
 	if apart {
-		// Each command is completed with the folder of the project that it is about.
+		// Each command gets the folder of the project it is about.
 		a.around, a.site, flags.apart = "", site{}, true
 	}
 	if a.json && !apart {
@@ -114,10 +115,10 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 	return nil
 }
 
-// together judges the projects in some folders, each by itself and once, by whatever links
-// it is reached. apart tells that there are
-// others than the one around the folder; then they are seen from that folder or, of
-// several, from the one that the command was called in.
+// together judges the projects in several folders, each separately and only once, by
+// whatever links it is reached. apart says that there are others besides the one around
+// the folder; they are then seen from that folder or, if there are several, from the
+// current one.
 func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, err error) {
 	var list []*project.Judgement
 	seen := map[string]bool{}
@@ -261,7 +262,7 @@ func (a *app) newCheck() *cobra.Command {
 	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.check(ctx, dir, name, flags) })
 	look, guarded := cmd.RunE, a.guarded(cmd.RunE)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if flags.verify != "" { // a command of the user's must not outlive us
+		if flags.verify != "" { // a user's command must not outlive us
 			return guarded(cmd, args)
 		}
 		return look(cmd, args)
@@ -276,7 +277,7 @@ func (a *app) newCheck() *cobra.Command {
 	return cmd
 }
 
-// options turns the flags into what project.Judge is asked for.
+// options converts the flags for project.Judge.
 func (c checkFlags) options() (project.JudgeOptions, error) {
 	opts := project.JudgeOptions{Verify: c.verify, Full: true}
 	if mode := engine.Mode(c.mode); mode != engine.Interactive && mode != engine.Preflight {
@@ -348,7 +349,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 // longestStart is how many columns a document has for what is started next.
 const longestStart = 400
 
-// checkDocument is about all runs that are meant, the first of them before the others.
+// checkDocument covers all selected runs, the main one first.
 func (a *app) checkDocument(found *project.Judgement, list []judged, mode string, who func(judged) string) report.Check {
 	var runs []report.Checked
 	for _, j := range list {
@@ -387,8 +388,8 @@ func (a *app) newChecks() *cobra.Command {
 	return cmd
 }
 
-// checks prints the table of all checks; on a narrow terminal the sentence
-// stands below its code.
+// checks prints the table of all checks; on a narrow terminal the description goes below
+// the code.
 func (p *page) checks(list []report.CheckDoc) {
 	wide := len("CODE")
 	for _, c := range list {
@@ -452,7 +453,7 @@ func (a *app) doctor(ctx context.Context, dir string) error {
 	})
 }
 
-// ownTerminal tells how the work would be shown.
+// ownTerminal reports how work would be displayed.
 func (a *app) ownTerminal() doctor.Check {
 	c := doctor.Check{Group: "terminal", Name: "terminal", Level: doctor.Fine}
 	columns, is := a.terminal(a.out)
@@ -473,13 +474,13 @@ var (
 	levelColours = map[doctor.Level]string{doctor.Fine: green, doctor.Absent: faint, doctor.Limited: yellow, doctor.Missing: red}
 )
 
-// levelWords sum up what was found.
+// levelWords summarize the result.
 var levelWords = map[doctor.Level]string{
 	doctor.Fine: "Everything works here.", doctor.Absent: "Everything works here.",
 	doctor.Limited: "It works here, with the limits above.", doctor.Missing: "Something essential is missing; see above.",
 }
 
-// checkups prints what was looked at, group by group.
+// checkups prints what was examined, by group.
 func (p *page) checkups(checks []doctor.Check) {
 	group, wide := "", 0
 	for _, c := range checks {

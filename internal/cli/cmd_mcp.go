@@ -41,8 +41,8 @@ func (a *app) newMCP() *cobra.Command {
 	return cmd
 }
 
-// within runs a command of ours in a project and returns what it prints. No one is at
-// its keyboard.
+// within runs one of our commands in a project, without a keyboard, and returns its
+// output.
 func (a *app) within(ctx context.Context, dir string, words ...string) (out, told string, code int) {
 	if verb := words[0]; verb != "status" {
 		words = append([]string{verb, "-C", dir}, words[1:]...)
@@ -61,7 +61,7 @@ func (a *app) within(ctx context.Context, dir string, words ...string) (out, tol
 	return said.String(), beside.String(), b.code
 }
 
-// meant are the runs that a name can mean, where there are several.
+// meant lists the runs that an ambiguous name can refer to.
 func (a *app) meant(ctx context.Context, dir, name string) (list []string) {
 	root, _ := project.Locate(dir)
 	read, err := project.Read(ctx, root, project.Options{Now: a.now()})

@@ -30,15 +30,16 @@ func (a *app) newRecord() *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return a.record(args[0], args[1], evidence) },
 	}
 	cmd.Flags().StringArrayVar(&evidence, "evidence", nil, "a file that shows that it is finished")
-	cmd.Flags().StringP("dir", "C", ".", "") // as every tool of `reprise mcp` has it; the attempt tells its project itself
+	cmd.Flags().StringP("dir", "C", ".", "") // as every tool of `reprise mcp` has it; the attempt itself knows its project
 	_ = cmd.Flags().MarkHidden("dir")
 	return cmd
 }
 
-// maxWhat is how long a note may be: it is shown in lists, and told to the next agent.
+// maxWhat limits the length of a note, which is shown in lists and passed to the next
+// agent.
 const maxWhat = 1000
 
-// record leaves what an agent tells for the engine that started it.
+// record stores an agent's report for the engine that started it.
 func (a *app) record(outcome, what string, evidence []string) error {
 	if outcome != "began" && outcome != "finished" {
 		return misuse("record %s: it can be began or finished", outcome)
@@ -71,8 +72,9 @@ func (a *app) record(outcome, what string, evidence []string) error {
 	return err
 }
 
-// ownAttempt finds the attempt that this process belongs to, by the token in its
-// environment. It must be open on record: an agent whose attempt is over tells nothing.
+// ownAttempt finds the attempt that this process belongs to, from the token in its
+// environment. The attempt must be open: an agent whose attempt is over has nothing to
+// report.
 func (a *app) ownAttempt() (ref reprise.Ref, open reprise.Event, err error) {
 	root, token := a.env("REPRISE_PROJECT"), a.env("REPRISE_TOKEN")
 	if root == "" || token == "" {
@@ -102,10 +104,10 @@ func (a *app) ownAttempt() (ref reprise.Ref, open reprise.Event, err error) {
 	return ref, open, fail(exitBlocked, "stop: another agent may have taken over", "record: the attempt that this process belongs to is over")
 }
 
-// maxEvidence is the largest file that is taken as evidence.
+// maxEvidence is the largest file accepted as evidence.
 const maxEvidence = 64 << 20
 
-// seen is a file as it is now.
+// seen returns a file's current state.
 func seen(name string) (reprise.Expected, error) {
 	if !filepath.IsLocal(name) {
 		return reprise.Expected{}, misuse("record: %s is not in the folder you work in", name)

@@ -74,8 +74,8 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 	return a.writeReport(flags.file, text)
 }
 
-// writeReport writes a report to the file that a person named. An older one of the same
-// kind is replaced; every other file, and a folder that is not there, is taken for a slip.
+// writeReport writes a report to the named file. It replaces an older report of the same
+// kind; any other existing file, or a missing folder, is treated as a mistake.
 func (a *app) writeReport(file string, text []byte) error {
 	at, err := filepath.Abs(file)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"reprise/report"
 )
 
-// optionKeys are the words that choose how to continue, of all kinds of runs.
+// optionKeys lists the option keys of all kinds of runs.
 func optionKeys() []string {
 	var keys []string
 	for _, m := range reprise.OptionTable() {
@@ -32,7 +32,7 @@ type resumeFlags struct {
 	from   string
 	skip   []string
 	fresh  bool
-	digest string // one that check shows
+	digest string // a digest shown by check
 }
 
 func (a *app) newResume() *cobra.Command {
@@ -66,7 +66,7 @@ func (a *app) newResume() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that cannot be meant together.
+// check rejects flags that cannot be combined.
 func (f *resumeFlags) check() error {
 	if err := f.workFlags.check(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (f *resumeFlags) check() error {
 	return nil
 }
 
-// choice is what the flags say.
+// choice returns what the flags select.
 func (f *resumeFlags) choice() engine.Choice {
 	return engine.Choice{Option: f.option, From: f.from, Until: f.until, Skip: f.skip, If: f.digest}
 }
@@ -112,9 +112,9 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 	})
 }
 
-// which finds the run that is meant; without a name and with several, a person
-// chooses, or it is the latest where that is asked for. nil if there is none, which has
-// been said then.
+// which finds the run that is meant. Without a name and with several runs, a person
+// chooses, or it is the latest if requested. It returns nil, after saying so, if there is
+// none.
 func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judgement, error) {
 	found, err := s.lookUp(from)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 	return &list[n-1], found, nil
 }
 
-// latest is the run that was updated last, nil if that cannot be told.
+// latest returns the run updated last, or nil if unknown.
 func latest(list []judged, found *project.Judgement) *judged {
 	runs := make([]*reprise.Run, len(list))
 	for i, j := range list {
@@ -176,7 +176,7 @@ func latest(list []judged, found *project.Judgement) *judged {
 	return &list[i]
 }
 
-// noWork is the summary of a job that worked on nothing, with the code it ends with.
+// noWork returns the summary of a job that worked on nothing, with its exit code.
 func (s *job) noWork(about []reprise.Finding) report.Summary {
 	reason := "nothing is interrupted here"
 	if s.code == exitUnreadable {
@@ -189,8 +189,8 @@ func (s *job) noWork(about []reprise.Finding) report.Summary {
 	}
 }
 
-// lookUp judges the project; from is the step that a person wants to begin again at.
-// What a dead engine left running is waited for first, but by those who only look.
+// lookUp judges the project; from is the step to restart at. It first waits for what a
+// dead engine left running, except for commands that only read.
 func (s *job) lookUp(from string) (*project.Judgement, error) {
 	opts := project.JudgeOptions{Full: true, From: from, Adopt: s.flags.adopt}
 	found, err := s.judge(s.ctx, s.root, opts)
@@ -211,7 +211,7 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 	return s.judge(s.ctx, s.root, opts)
 }
 
-// resume works on one run: asks what has to be asked, works, and says what came of it.
+// resume works on one run: it asks what must be asked, works, and reports the result.
 func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
 	s.about(j.name)
 	if err := j.as("resume", flags.digest); err != nil {
@@ -238,8 +238,8 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 	case flags.dry && choice.Option == reprise.OptionAnswer && !s.asks() && len(j.run.PendingQuestions()) > 0:
 		return s.unattended(j, engine.NeedsAnswer)
 	case flags.dry:
-		// Where the work would be refused, so is the look ahead, and it goes the way that the
-		// work would. Where a person would choose the way, the usual one is shown.
+		// If the work would be refused, so is the preview, which takes the same path as
+		// the work. Where a person would choose, the default is shown.
 		how, taken, err := wish.Approach(j.run, j.d)
 		alone, is := errors.AsType[*engine.UnattendedError](err)
 		switch {
@@ -287,7 +287,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 	return s.carry(e, j, choice)
 }
 
-// refused tells where nothing can be resumed at all.
+// refused reports that nothing can be resumed at all.
 func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	switch {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
@@ -317,7 +317,7 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	return true, nil
 }
 
-// repairRun mends a run, as `reprise repair` does, and resumes it.
+// repairRun repairs a run, like `reprise repair`, and resumes it.
 func (s *job) repairRun(j judged, flags resumeFlags) error {
 	if err := s.repair(s.ctx, flags.upkeepFlags, j.name); err != nil || s.code != exitOK {
 		return err
@@ -330,7 +330,7 @@ func (s *job) repairRun(j judged, flags resumeFlags) error {
 	return s.resume(*again, found, flags)
 }
 
-// unattended tells that a person must say something and none can be asked.
+// unattended reports that a person must decide something and none can be asked.
 func (s *job) unattended(j judged, need engine.Need) error {
 	hint := "`" + s.again("--dry-run") + "` only looks"
 	if options := j.d.Options(j.run); len(options) > 0 {

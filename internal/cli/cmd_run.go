@@ -23,7 +23,7 @@ import (
 	"reprise/project"
 )
 
-// startable lists the kinds of runs that can be started, as the words of the command.
+// startable lists the kinds of runs that can be started, as command words.
 func startable() (words []string) {
 	for _, k := range reprise.Kinds() {
 		if k.Startable {
@@ -102,8 +102,8 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	})
 }
 
-// around reports whether a workflow file is not in a folder but in the project around it:
-// that is then where it is started.
+// around reports whether a workflow file is not in a folder but in the project around it,
+// which is then where it is started.
 func around(dir, file string) bool {
 	root, _ := project.Locate(dir)
 	abs, err := filepath.Abs(file)
@@ -118,11 +118,11 @@ func around(dir, file string) bool {
 	return !there(dir, file) && (there(root, file) || err == nil && there(root, in))
 }
 
-// longestID bounds the name of a run: files are called after it.
+// longestID limits the length of a run's id, which is used in file names.
 const longestID = 100
 
-// isID reports whether a text can be the name of a run. Runs that others began may be
-// called in any script.
+// isID reports whether a text can be the id of a run. Runs begun by others may use any
+// script.
 func isID(id string) bool {
 	first, _ := utf8.DecodeRuneInString(id)
 	odd := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) })
@@ -137,7 +137,7 @@ func badID(what, id string) error {
 // local reports whether a slash path stays in the project.
 func local(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }
 
-// inside gives a path a person typed as one in the project.
+// inside converts a path that a person typed to one in the project.
 func (s *job) inside(name string) string {
 	if name == "" {
 		return ""
@@ -181,7 +181,7 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 	})
 }
 
-// startFlow starts a workflow of the person's own.
+// startFlow starts a person's own workflow.
 func (s *job) startFlow(what string, g reprise.Goal) error {
 	name := s.inside(what)
 	if _, err := os.Stat(filepath.FromSlash(name)); err == nil && !local(name) {
@@ -228,21 +228,20 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 	})
 }
 
-// beginning is how a run of one kind comes to be.
+// beginning says how a run of one kind is created.
 type beginning struct {
-	goal *reprise.Goal // what the rest is about
+	goal *reprise.Goal // what the rest is based on
 	kind reprise.Kind
-	same func(*reprise.Run) bool // a run of the kind is the one that is asked for
-	// fits tells why the run of this name is not the one that is asked for; nil if
-	// any is.
+	same func(*reprise.Run) bool // whether an existing run of the kind is the requested one
+	// fits says why the run of this name is not the requested one; nil if any is.
 	fits func(*reprise.Run) error
 	make func(*engine.Engine, engine.Choice) (reprise.Ref, error)
 	// preview changes nothing.
 	preview    func(*engine.Engine, engine.Choice) (*engine.Preview, error)
-	stepsKnown bool // what --until names is one of its steps
+	stepsKnown bool // --until names one of its steps
 }
 
-// begin makes the run, or finds the one that was interrupted, and works on it.
+// begin creates the run, or finds the interrupted one, and works on it.
 func (s *job) begin(b beginning) error {
 	found, err := s.lookUp("")
 	if err != nil {
@@ -285,8 +284,8 @@ func (s *job) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
-	// It is there now and is worked on like any other. The command asks for it to be
-	// started; a pre-flight check has asked already.
+	// It exists now and is worked on like any other. The command itself asks to start it,
+	// and a pre-flight check has already asked.
 	if found, err = s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt}); err != nil {
 		return err
 	}
@@ -298,9 +297,9 @@ func (s *job) begin(b beginning) error {
 	return s.carry(e, j, choice)
 }
 
-// before looks ahead where that is needed before anything is made: for a dry run, for a
-// pre-flight approval, and to find the step that a person names as the last. done is set
-// if nothing is to be started.
+// before makes a preview if one is needed before anything is created: for a dry run, for
+// a pre-flight approval, and to find the step named as the last. done is set if nothing
+// is to be started.
 func (s *job) before(e *engine.Engine, b beginning, choice engine.Choice) (done bool, err error) {
 	preflight := e.Mode == engine.Preflight && !s.flags.yes
 	if !s.flags.dry && !preflight && (choice.Until == "" || b.stepsKnown) {
@@ -322,8 +321,8 @@ func (s *job) before(e *engine.Engine, b beginning, choice engine.Choice) (done 
 	return false, nil
 }
 
-// beside has a person say that a run may be started although a session is open in its
-// folder. Nothing of the run is made before.
+// beside asks whether to start a run although a session is open in its folder. Nothing of
+// the run is created before.
 func (s *job) beside(waits string) (agreed bool, err error) {
 	if s.flags.yes {
 		return true, nil
@@ -337,8 +336,8 @@ func (s *job) beside(waits string) (agreed bool, err error) {
 	return s.saysProceed(p)
 }
 
-// warnOfLock has it said before anything is started that git's index is locked: what
-// is made could not be committed.
+// warnOfLock says, before anything is started, that git's index is locked and the work
+// could not be committed.
 func (s *job) warnOfLock(j judged) {
 	locks := slices.DeleteFunc(slices.Clone(j.run.Findings), func(f reprise.Finding) bool { return f.Code != reprise.CodeIndexLock })
 	if len(locks) > 0 {
@@ -350,8 +349,8 @@ func (s *job) warnOfLock(j judged) {
 	}
 }
 
-// preflight shows what starting a run would do, and wants the word. Nothing of the
-// run is made before.
+// preflight shows what starting a run would do and asks for confirmation. Nothing of the
+// run is created before.
 func (s *job) preflight(preview *engine.Preview) (agreed bool, err error) {
 	if !s.asks() {
 		return false, s.unattended(judged{run: &reprise.Run{Ref: preview.Run}}, engine.NeedsWay)
@@ -369,7 +368,7 @@ func (s *job) preflight(preview *engine.Preview) (agreed bool, err error) {
 	return s.saysProceed(p)
 }
 
-// insteadOfSecond says that the same thing was interrupted, and resumes it rather than
+// insteadOfSecond says that the same thing was interrupted, and resumes it instead of
 // starting a second one.
 func (s *job) insteadOfSecond(j judged, found *project.Judgement) error {
 	if !s.json {
@@ -380,7 +379,7 @@ func (s *job) insteadOfSecond(j judged, found *project.Judgement) error {
 	return s.resume(j, found, resumeFlags{workFlags: s.flags})
 }
 
-// judgedRef finds a run that was just made.
+// judgedRef finds a run that was just created.
 func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
 	names := reprise.Names(found.Runs)
 	for _, r := range found.Runs {

@@ -22,7 +22,7 @@ import (
 	"reprise/project"
 )
 
-// servedMemory is what a server that shows thousands of runs should get by with.
+// servedMemory is how much memory a server that shows thousands of runs should need.
 const servedMemory = 150 << 20
 
 type serveFlags struct {
@@ -75,7 +75,7 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 			return err
 		}
 	}
-	debug.SetGCPercent(200) // it stays, beside whatever the machine is there for
+	debug.SetGCPercent(200) // a long-lived process that shares the machine
 	debug.SetMemoryLimit(servedMemory)
 	l, err := web.Listen(flags.listen)
 	if has[*web.AddressError](err) {
@@ -94,18 +94,18 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 	return server.Serve(ctx, l)
 }
 
-// completed completes the commands in a text for who reads it in another folder.
+// completed completes the commands in a text for a reader in another folder.
 func completed(dir, run, text string) string { return site{run: run, dir: dir}.fill(text) }
 
-// apart runs a command of ours in a process of its own, so that whoever looks sees that
-// someone is at work. The end of the context interrupts it, and it ends in good order.
+// apart runs one of our commands in a separate process, so that others see that work is
+// in progress. The end of the context interrupts it, and it stops in an orderly way.
 func (a *app) apart(ctx context.Context, dir string, words ...string) (out, told string, code int) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err.Error(), exitUnexpected
 	}
 	cmd := exec.CommandContext(ctx, self, append([]string{words[0], "-C", dir}, words[1:]...)...)
-	proc.Group(cmd) // Ctrl-C reaches it through us alone
+	proc.Group(cmd) // Ctrl-C reaches it only through us
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var said, beside bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &beside
@@ -115,8 +115,8 @@ func (a *app) apart(ctx context.Context, dir string, words ...string) (out, told
 	return said.String(), beside.String(), cmd.ProcessState.ExitCode()
 }
 
-// printedPart reads a part of what the agent of an attempt printed: whole lines up to a
-// place in it, or to its end.
+// printedPart reads part of the output of an attempt's agent: whole lines, up to a
+// position or to the end.
 func (a *app) printedPart(ctx context.Context, dir, name, step string, attempt int, to int64) (out web.Output, err error) {
 	found, err := a.judge(ctx, dir, project.JudgeOptions{})
 	if err != nil {
@@ -155,8 +155,8 @@ func (a *app) printedPart(ctx context.Context, dir, name, step string, attempt i
 	return out, nil
 }
 
-// browse has the browser of this desktop open an address. Where there is none, the person
-// has the address on the terminal. The program is not one of a project's.
+// browse opens an address in the desktop's browser, if there is one; the address is also
+// on the terminal. The browser must not be a program inside a project.
 func browse(address string, projects []string) {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {

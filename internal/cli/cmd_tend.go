@@ -18,7 +18,7 @@ import (
 	"reprise/upkeep"
 )
 
-// upkeepFlags are what every command that changes state takes.
+// upkeepFlags are common to all commands that change state.
 type upkeepFlags struct {
 	dir      string
 	dry, yes bool
@@ -33,7 +33,7 @@ func (f *upkeepFlags) add(a *app, cmd *cobra.Command, schema string) {
 	f.addStore(cmd)
 }
 
-// addStore adds what concerns the state folder itself.
+// addStore adds the flags about the state folder itself.
 func (f *upkeepFlags) addStore(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.network, "allow-network-fs", false, "trust the locks of a network file system")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "use a state folder that was copied with its project")
@@ -48,8 +48,8 @@ func (a *app) tender(f upkeepFlags) upkeep.Tender {
 	return upkeep.Tender{Dir: root, Now: a.now(), AllowNetwork: f.network, Adopt: f.adopt, Tell: tell}
 }
 
-// chosen judges the project and picks the run an argument means; without one,
-// the first that is open. nil if there is none.
+// chosen judges the project and returns the run an argument refers to or, without one,
+// the first open run; nil if there is none.
 func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.Judgement, *reprise.Run, error) {
 	found, err := a.judge(ctx, f.dir, project.JudgeOptions{Full: true, Adopt: f.adopt})
 	if err != nil {
@@ -63,8 +63,9 @@ func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.J
 	return found, run, err
 }
 
-// isPerson refuses what changes a project where one of its own attempts calls it: it
-// would pass for a person's word. Attempts may do in other projects what they like.
+// isPerson rejects a command that changes a project if one of that project's own attempts
+// calls it: it would pass for a person's decision. Attempts may do what they like in
+// other projects.
 func (a *app) isPerson(f upkeepFlags) error {
 	of := a.env("REPRISE_PROJECT")
 	if of == "" || f.dry {
@@ -82,7 +83,7 @@ func (a *app) isPerson(f upkeepFlags) error {
 		"this was called from within %s of %s, and agents cannot decide about their own run", a.env("REPRISE_STEP"), a.env("REPRISE_RUN"))
 }
 
-// confirm asks a person. Only a terminal is asked; anything but yes is a no.
+// confirm asks a person. It asks only on a terminal; anything but yes is a no.
 func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool, error) {
 	if err := a.isPerson(f); err != nil {
 		return false, err
@@ -101,7 +102,7 @@ func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool
 	return word == "y" || word == "yes", nil
 }
 
-// tending is a change that is planned, shown, agreed to and then made.
+// tending is a change that is planned, shown, confirmed and then made.
 type tending struct {
 	document any // what programs get in the end; do completes it
 	show     func(*page)
@@ -111,7 +112,7 @@ type tending struct {
 	back     string // what undoing the snapshot does
 }
 
-// tend carries a change through. Nothing is changed in a dry run and without a yes.
+// tend carries out a change. Without a yes, or in a dry run, nothing changes.
 func (a *app) tend(ctx context.Context, flags upkeepFlags, t tending) error {
 	p := a.page(a.out)
 	p.all = true
@@ -163,7 +164,7 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 	if arg != "" {
 		runs = []*reprise.Run{run}
 	} else {
-		a.about("") // it is about all of them
+		a.about("") // it concerns all of them
 	}
 	t := a.tender(flags)
 	plan, err := t.PlanRepair(ctx, runs)
@@ -446,7 +447,7 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, all bool) {
 	}
 }
 
-// some prints the first of many lines and how many there are more.
+// some prints the first few lines and the number of those remaining.
 func (p *page) some(lead string, list []string) {
 	const most = 30
 	for _, text := range list[:min(len(list), most)] {

@@ -13,7 +13,7 @@ import (
 	"reprise/settings"
 )
 
-// trustFlags say what is done about trust.
+// trustFlags say what to do about trust.
 type trustFlags struct {
 	workFlags
 	revoke, list bool
@@ -110,7 +110,7 @@ func (s *job) trustFile(trust *settings.Trust, name string) error {
 	return nil
 }
 
-// untrusted is what a file would start, nil if it is trusted as it is now.
+// untrusted returns what a file would start, nil if its current content is trusted.
 func (s *job) untrusted(trust *settings.Trust, name string) (*settings.Untrusted, error) {
 	if name == settings.FileName {
 		if _, err := os.Stat(s.flowPath(name)); err != nil {
@@ -126,7 +126,7 @@ func (s *job) untrusted(trust *settings.Trust, name string) (*settings.Untrusted
 	return s.untrustedFlow(name, w, hash), nil
 }
 
-// revoke takes trust in a file back.
+// revoke revokes trust in a file.
 func (s *job) revoke(trust *settings.Trust, name string) error {
 	n := trust.Contents(s.flowPath(name))
 	if n > 0 && !s.flags.dry {
@@ -150,7 +150,7 @@ func (s *job) revoke(trust *settings.Trust, name string) error {
 	return nil
 }
 
-// listTrust lists what is trusted, and what became of it.
+// listTrust lists the trusted files and whether they have changed.
 func (s *job) listTrust(trust *settings.Trust) {
 	p := s.telling()
 	list := trust.All()
@@ -170,7 +170,7 @@ func (s *job) listTrust(trust *settings.Trust) {
 	}
 }
 
-// isTrusted reports whether what was trusted is what the file is now.
+// isTrusted reports whether the file still has the trusted content.
 func isTrusted(trust *settings.Trust, g settings.Granted) bool {
 	if filepath.Base(g.Path) == settings.FileName {
 		_, u, err := settings.Load(settings.Options{Project: filepath.Dir(g.Path), Trust: trust.Only(g)})

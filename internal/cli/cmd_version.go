@@ -28,8 +28,8 @@ func (a *app) newVersion() *cobra.Command {
 	return cmd
 }
 
-// ownVersion is what this program was built as. The build says it: nothing is set at link
-// time, so a copy that was built elsewhere tells the truth, too.
+// ownVersion returns this program's version from its build info. Nothing is set at link
+// time, so builds made elsewhere report correctly too.
 func ownVersion() report.Version {
 	v := report.Version{Schema: report.VersionSchema, Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -52,7 +52,7 @@ func ownVersion() report.Version {
 	return v
 }
 
-// versionLine is the version on one line.
+// versionLine returns the version on one line.
 func versionLine() string {
 	v := ownVersion()
 	line := "reprise " + v.Version

@@ -52,21 +52,21 @@ func (a *app) newWatch() *cobra.Command {
 	return cmd
 }
 
-// watcher is what is known of some projects while they are watched.
+// watcher is the state of watched projects.
 type watcher struct {
 	*app
 	mu      sync.Mutex
 	found   *project.Judgement
 	apart   bool
-	problem string            // why the last look failed, "" if it did not
-	said    map[string]string // by run: how it stood when that was last told
+	problem string            // why the last look failed, or ""
+	said    map[string]string // by run: its status when last reported
 	docs    map[string]report.Run
-	recent  []string // the last lines, for the screen
+	recent  []string // the latest lines, for the screen
 	live    bool     // there is a screen
 }
 
-// watch tells how runs stand and what changes, until the context is over. The first look
-// must succeed; later ones that do not are told of.
+// watch reports the status of runs and its changes until the context ends. The first look
+// must succeed; later failures are reported.
 func (a *app) watch(ctx context.Context, dirs []string) error {
 	w := &watcher{app: a, said: map[string]string{}, docs: map[string]report.Run{}}
 	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) {
@@ -102,7 +102,7 @@ func (a *app) watch(ctx context.Context, dirs []string) error {
 	}
 }
 
-// folders are those in which something changes while a run is worked on.
+// folders lists those that change while a run is worked on.
 func (w *watcher) folders(projects []string) (dirs []string) {
 	for _, dir := range projects {
 		root, _ := project.Locate(dir)
@@ -119,7 +119,7 @@ func (w *watcher) folders(projects []string) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// take takes in what a look found, and tells what is new. The error is one of writing.
+// take processes the result of a look and reports what is new. The error is from writing.
 func (w *watcher) take(found *project.Judgement, apart bool, problem error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +159,7 @@ func (w *watcher) take(found *project.Judgement, apart bool, problem error) erro
 	return nil
 }
 
-// stands tells in a line how a run stands.
+// stands describes a run's status on one line.
 func stands(r *reprise.Run, d reprise.Decision) string {
 	text := symbols[d.State] + " " + words(d.State)
 	if p := r.Progress(); p.Total > 0 {
@@ -202,7 +202,7 @@ func (w *watcher) tell(doc report.Run, name, text string, gone bool) error {
 // recentLines is how many changes are kept for the screen.
 const recentLines = 200
 
-// screen shows the runs on a terminal, nil where there is none to show them on.
+// screen shows the runs on a terminal, nil if there is none.
 func (w *watcher) screen() *tui.Screen {
 	keys, out, ok := w.screenFiles()
 	if w.live = ok; !ok {
@@ -211,7 +211,7 @@ func (w *watcher) screen() *tui.Screen {
 	return tui.Open(keys, out, os.Environ(), w.frame)
 }
 
-// frame draws the runs, and below them what changed last.
+// frame draws the runs, with the latest changes below.
 func (w *watcher) frame(columns, rows int) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"reprise/report"
 )
 
-// costOf adds up what attempts used, nil if no agent was at work.
+// costOf adds up what attempts used, nil if no agent worked.
 func costOf(list []journal.Spent) *report.Cost {
 	steps := journal.ByStep(list)
 	if len(steps) == 0 {
@@ -24,8 +24,8 @@ func costOf(list []journal.Spent) *report.Cost {
 	return out
 }
 
-// costs adds what runs used to a list of them; a run that no agent of ours worked on
-// used nothing.
+// costs adds usage to a list of runs. A run that none of our agents worked on used
+// nothing.
 func costs(found *project.Judgement, list []report.Run) {
 	for i, r := range found.Runs {
 		cost := costOf(found.View(r).History.Spent)
@@ -39,8 +39,8 @@ func costs(found *project.Judgement, list []report.Run) {
 	}
 }
 
-// cost prints what a run used so far, where an agent was at work. That its journal cannot
-// be read is among the findings.
+// cost prints what a run has used so far, if an agent worked on it. An unreadable journal
+// is among the findings.
 func (p *page) cost(found *project.Judgement, run *reprise.Run) {
 	if cost := costOf(found.View(run).History.Spent); cost != nil {
 		p.gap()
@@ -48,7 +48,7 @@ func (p *page) cost(found *project.Judgement, run *reprise.Run) {
 	}
 }
 
-// spending prints what each of some runs used, and all of them together.
+// spending prints what each of several runs used, and the total.
 func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []report.Run) {
 	names, widest := reprise.Names(res.Runs), 0
 	var sums []reprise.Usage
@@ -75,14 +75,15 @@ func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []repo
 	}
 }
 
-// used prints what attempts used, as far as anything is known of it.
+// used prints what attempts used, as far as known.
 func (p *page) used(indent, what string, u *reprise.Usage) {
 	if u != nil && (u.Tokens != nil || u.Cost != nil) {
 		p.para(indent, what+u.String(), linesAll)
 	}
 }
 
-// sessionWords says what resuming a session costs beside a new one, and which is taken.
+// sessionWords says what resuming a session costs compared with a new one, and which is
+// used.
 func sessionWords(c *engine.SessionCost) string {
 	resumed := "an amount that is not on record"
 	if c.Context > 0 {

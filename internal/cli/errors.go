@@ -17,7 +17,7 @@ import (
 	"reprise/upkeep"
 )
 
-// Exit codes. They are part of the contract and documented in the README.
+// Exit codes. They are part of the contract, and documented in the README.
 const (
 	exitOK          = 0
 	exitUnexpected  = 1
@@ -35,13 +35,13 @@ const (
 	exitTerminated  = 143
 )
 
-// failure is why a command ended early: what to say, the exit code, and what a person
-// can do about it.
+// failure is why a command ended early: the message, the exit code, and what a person can
+// do about it.
 type failure struct {
 	code int
 	err  error
-	hint string // "" leaves it to err
-	safe bool   // the message is fit for a terminal as it is
+	hint string // "" means err's own hint
+	safe bool   // the message is already safe for a terminal
 }
 
 // fail makes a failure.
@@ -49,7 +49,7 @@ func fail(code int, hint, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...), hint: hint}
 }
 
-// misuse is a mistake in how the program was called.
+// misuse returns an error about how the program was called.
 func misuse(format string, args ...any) error { return fail(exitUsage, "", format, args...) }
 
 // Error implements error.
@@ -66,7 +66,7 @@ func (e *failure) Hint() string {
 	return hintOf(e.err)
 }
 
-// hintOf is what a person can do about an error, "" if nothing is known.
+// hintOf returns what a person can do about an error, or "".
 func hintOf(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
@@ -75,7 +75,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// errorCodes is the one table from errors to exit codes; the first that fits counts.
+// errorCodes is the single table from errors to exit codes; the first match counts.
 func errorCodes() []errorCode {
 	return []errorCode{
 		{exitBlocked, has[*durable.CopiedError]},
@@ -116,7 +116,7 @@ func has[T error](err error) bool {
 	return is
 }
 
-// exitCode is the code that an error ends the program with.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	if f, is := errors.AsType[*failure](err); is {
 		return f.code
@@ -139,7 +139,7 @@ func (a *app) printError(err error) int {
 	if code == exitInterrupt {
 		code = a.interruptCode()
 		if a.signal.Load() != nil && !a.json {
-			return code // who interrupted it knows
+			return code // whoever interrupted it knows
 		}
 	}
 	hint := hintOf(err)
@@ -151,7 +151,7 @@ func (a *app) printError(err error) int {
 		return code
 	}
 	if problems, is := errors.AsType[settings.Problems](err); is {
-		// Each shows its line with a mark under it, harmless already.
+		// Each already contains its line with a mark under it, sanitized.
 		for _, p := range problems {
 			fmt.Fprintf(a.err, "reprise: %s\n", p.String())
 		}
@@ -159,7 +159,7 @@ func (a *app) printError(err error) int {
 	}
 	text := plain(err.Error())
 	if f, is := err.(*failure); is && f.safe {
-		text = f.Error() // every blank of a command counts
+		text = f.Error() // every space of a command counts
 	}
 	fmt.Fprintf(a.err, "reprise: %s\n", text)
 	if hint != "" {

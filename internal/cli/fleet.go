@@ -14,8 +14,8 @@ import (
 	"reprise/report"
 )
 
-// SummaryDocument is the JSON document of what came of a run, for a program beside this
-// one that carries the same rules.
+// SummaryDocument returns the JSON document about the result of a run, for the fleet's
+// program, which follows the same rules.
 func SummaryDocument(root string, sum *engine.Summary) report.Summary {
 	return summaryDocument(root, sum, "", OutcomeCode(sum.Outcome()))
 }
@@ -29,9 +29,8 @@ func ExitCode(err error) int { return exitCode(err) }
 // fleetWithin is how long the fleet's server may take to answer.
 const fleetWithin = 5 * time.Second
 
-// fleet asks for the runs of the fleet, where the person's environment names a server; nil
-// where it does not. The fleet's own program asks it, so that this one has nothing of
-// Temporal in it.
+// fleet returns the runs of the fleet if the environment names a server, otherwise nil.
+// The fleet's own program does the asking, so that this one does not depend on Temporal.
 func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	if a.env("TEMPORAL_ADDRESS") == "" {
 		return nil
@@ -62,7 +61,7 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	return unknown
 }
 
-// showFleet lists the runs of the fleet beside those of the project.
+// showFleet lists the fleet's runs next to those of the project.
 func (a *app) showFleet(f *report.Fleet) {
 	if f == nil {
 		return
@@ -78,7 +77,7 @@ func (a *app) showFleet(f *report.Fleet) {
 	}
 }
 
-// FleetLines tell of the runs of the fleet in words that are fit for a terminal.
+// FleetLines describes the fleet's runs in text that is safe for a terminal.
 func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 	say := func(indent string, columns ...string) {
 		for i := range columns {
@@ -108,8 +107,8 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 	return lines
 }
 
-// Plain makes text from a file fit for a terminal.
+// Plain makes text from a file safe for a terminal.
 func Plain(text string) string { return plain(text) }
 
-// Quoted is a word as a person would type it to a shell.
+// Quoted returns a word as a person would type it in a shell.
 func Quoted(word string) string { return quoted(word) }

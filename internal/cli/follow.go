@@ -22,10 +22,10 @@ import (
 	"reprise/upkeep"
 )
 
-// rescanEvery is how often files are looked at although nothing says that they changed.
+// rescanEvery is how often files are read even if nothing reports a change.
 const rescanEvery = 2 * time.Second
 
-// follower shows what is recorded of a run and what its attempts print.
+// follower shows what is recorded about a run and what its attempts print.
 type follower struct {
 	*app
 	page *page
@@ -34,12 +34,12 @@ type follower struct {
 	step string // "" for all of them
 	hide func(string) string
 
-	shown   uint64 // the number of the last entry that was shown
+	shown   uint64 // the number of the last entry shown
 	outputs []*tailed
 }
 
-// follow shows the journal of a run and what is added to it, with the output of the
-// attempts, until it is no longer worked on.
+// follow shows a run's journal, everything added to it, and the output of attempts, until
+// the run is no longer worked on.
 func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise.Run, name, step string) error {
 	f := &follower{app: a, page: a.page(a.out), root: found.Root, run: run, step: step, hide: a.hide(found.Root)}
 	defer f.close()
@@ -58,7 +58,7 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 			return err
 		}
 		if !working && fresh && onlyMade(h) {
-			// Between making a run and working on it, `run` lets go of it for a moment.
+			// Between creating a run and working on it, `run` briefly releases it.
 			working, fresh = true, false
 		}
 		if !working {
@@ -79,14 +79,14 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 	}
 }
 
-// onlyMade reports whether a run was made, and nothing was done yet.
+// onlyMade reports whether a run was created and nothing has been done yet.
 func onlyMade(h *upkeep.History) bool {
 	return len(h.Entries) > 0 && !slices.ContainsFunc(h.Entries, func(e journal.Entry) bool {
 		return e.Event.Kind != reprise.RunStarted && (e.Event.Kind != reprise.EngineLeft || e.Event.Outcome != "")
 	})
 }
 
-// works reports whether someone is at work on the run.
+// works reports whether someone is working on the run.
 func (f *follower) works(ctx context.Context) (bool, error) {
 	found, err := f.judgeAgain(ctx, f.root, project.JudgeOptions{})
 	if err != nil {
@@ -100,8 +100,8 @@ func (f *follower) works(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// more shows the entries that are new, each with what was printed before it. What was
-// printed by attempts that ended before anybody looked is left out.
+// more shows the new entries, each after the output that preceded it. Output of attempts
+// that ended before following began is omitted.
 func (f *follower) more(h *upkeep.History, working bool) error {
 	all, first := journal.Fold(h.Entries), f.shown == 0
 	for _, e := range h.Entries {
@@ -127,7 +127,7 @@ func (f *follower) more(h *upkeep.History, working bool) error {
 	return f.printed("", !working)
 }
 
-// endings are the events that tell that an attempt is over.
+// endings are the events that end an attempt.
 var endings = []reprise.EventKind{
 	reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset, reprise.StepDeferred, reprise.StepResolved, reprise.StepHeld,
 }
@@ -141,8 +141,8 @@ func (f *follower) entry(e journal.Entry) error {
 	return nil
 }
 
-// printed shows what attempts printed since the last time, those at a step or, without
-// one, all. ended tells that nothing more comes of them.
+// printed shows the new output of the attempts at a step or, without one, of all. ended
+// says that nothing more will come.
 func (f *follower) printed(step string, ended bool) error {
 	for _, t := range f.outputs {
 		if step != "" && t.step != step {
@@ -178,13 +178,13 @@ func (f *follower) close() {
 	}
 }
 
-// tailed is the output of an attempt that is being shown.
+// tailed is the output of an attempt being shown.
 type tailed struct {
 	step    string
 	attempt int
 	began   time.Time
-	file    *os.File // nil as long as there is none
-	part    []byte   // of a line that is not whole yet
+	file    *os.File // nil until it exists
+	part    []byte   // of an incomplete line
 	words   agent.Words
 	ended   bool
 }
@@ -197,8 +197,8 @@ func (t *tailed) over() bool {
 	return t.ended
 }
 
-// more gives the lines that came since the last call. In the end that includes one that
-// was never finished.
+// more returns the lines added since the last call, in the end including an incomplete
+// one.
 func (t *tailed) more(root string, ref reprise.Ref, hide func(string) string, ended bool) (lines []string, err error) {
 	if t.file == nil {
 		_, t.file, err = project.OpenOutput(root, ref, t.began, t.step, t.attempt)
@@ -228,5 +228,5 @@ func (t *tailed) more(root string, ref reprise.Ref, hide func(string) string, en
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" }), nil
 }
 
-// allOutput is the most that is shown at once.
+// allOutput limits how much is shown at once.
 const allOutput = 64 << 20

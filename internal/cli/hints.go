@@ -12,21 +12,22 @@ import (
 	"reprise/report"
 )
 
-// site is where a person stands: what completes the commands that are named to them, so
-// that each works when it is pasted there.
+// site is where the user is. It completes the commands in hints, so that each works when
+// pasted there.
 type site struct {
-	run  string // the name of the run that is spoken of, "" for none
-	dir  string // the project folder as it was given with -C, "" if it was not
+	run  string // the name of the run in question, "" for none
+	dir  string // the project folder as given with -C, "" if it was not
 	root string // the project folder as seen from here, "" for the current one
 }
 
-// longestName is how long a name may be that a person is given to paste.
+// longestName is the longest name offered for pasting.
 const longestName = 120
 
-// checkOf is the command that checks a run, without a name that no one would paste.
+// checkOf returns the command that checks a run, without a name too long to paste.
 func checkOf(name string) string { return commandOf("check", name) }
 
-// commandOf is a command about a run of this name, without the name if that is too long.
+// commandOf returns a command about the run with this name, without the name if it is too
+// long.
 func commandOf(verb, name string) string {
 	if len(name) > longestName {
 		return "`reprise " + verb + "`"
@@ -34,31 +35,31 @@ func commandOf(verb, name string) string {
 	return "`reprise " + verb + " " + quoted(name) + "`"
 }
 
-// about makes a run the one that hints speak of.
+// about sets the run that hints refer to.
 func (a *app) about(name string) {
 	if a.site.run = name; len(name) > longestName {
 		a.site.run = ""
 	}
 }
 
-// stand notes which project the command is called for.
+// stand records the project that the command was called for.
 func (a *app) stand(cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup("dir"); f != nil && f.Changed && f.Value.String() != "." {
 		a.site.dir = f.Value.String()
 	}
 }
 
-// stands notes the folder in which the project was found.
+// stands records the folder in which the project was found.
 func (a *app) stands(root string) {
 	if a.site.root = root; root == "." {
 		a.site.root = ""
 	}
 }
 
-// again is the command as it was called, for a person and with flags added: what a
-// refusal names where only a flag was missing.
+// again returns the command as it was called, with flags added: what a refusal suggests
+// if only a flag was missing.
 func (a *app) again(flags ...string) string {
-	at := slices.Index(a.args, "--") // what stands behind it is taken for names
+	at := slices.Index(a.args, "--") // everything after it is taken as names
 	if at < 0 {
 		at = len(a.args)
 	}
@@ -66,7 +67,7 @@ func (a *app) again(flags ...string) string {
 	return commandWords(slices.Concat([]string{"reprise"}, called, flags, a.args[at:]))
 }
 
-// command is a call of ours for a run of this project.
+// command returns one of our commands for a run of this project.
 func (a *app) command(verb, name string, flags ...string) string {
 	words := []string{"reprise", verb, name}
 	if a.site.dir != "" {
@@ -75,8 +76,8 @@ func (a *app) command(verb, name string, flags ...string) string {
 	return commandWords(append(words, flags...))
 }
 
-// answering is the command that answers one question: with the first answer that is
-// offered, or with words that a person puts in the place of the dots.
+// answering returns the command that answers a question: with the first offered answer,
+// or with dots for the user to replace.
 func (a *app) answering(name string, q reprise.Question) string {
 	if len(q.Options) > 0 {
 		return a.command("answer", name, "--question", q.ID, "--option", "1")
@@ -84,10 +85,10 @@ func (a *app) answering(name string, q reprise.Question) string {
 	return a.command("answer", name, "--question", q.ID, "--text", unsaid)
 }
 
-// unsaid stands for an answer that a person has yet to give; it is none.
+// unsaid stands for an answer still to be given; it is not itself accepted.
 const unsaid = "…"
 
-// decides is the command that takes the decision a run waits for, "" if it waits for none.
+// decides returns the command that makes the decision a run waits for, or "".
 func (a *app) decides(j judged) string {
 	switch options := j.d.Options(j.run); {
 	case len(j.open()) > 0:
@@ -100,7 +101,7 @@ func (a *app) decides(j judged) string {
 	return ""
 }
 
-// nextCommand is the command that continues a run, "" where none would.
+// nextCommand returns the command that continues a run, or "" if none would.
 func (a *app) nextCommand(j judged) string {
 	switch {
 	case j.d.Outcome() == reprise.OutcomeAsk:
@@ -111,9 +112,8 @@ func (a *app) nextCommand(j judged) string {
 	return ""
 }
 
-// readFirst says what to do about a file that blocks the run because it could not be
-// read, "" if there is none. Nothing else is suggested before that: what the file says
-// may change every other choice.
+// readFirst says what to do about an unreadable file that blocks the run, or "". Nothing
+// else is suggested first, because the file may change every other choice.
 func readFirst(r *reprise.Run) string {
 	for _, f := range r.Findings {
 		if f.Severity == reprise.Blocking && slices.Contains(r.Unread, f.Source.File) && f.Hint != "" {
@@ -123,7 +123,7 @@ func readFirst(r *reprise.Run) string {
 	return ""
 }
 
-// ofRun are the commands that take the name of a run, inFolder those that take -C besides.
+// ofRun are the commands that take the name of a run, inFolder those that also take -C.
 var (
 	ofRun    = []string{"answer", "brief", "check", "clean", "detect", "log", "repair", "resume"}
 	inFolder = []string{"doctor", "run", "trust", "undo"}
@@ -131,8 +131,8 @@ var (
 
 var namedCommand = regexp.MustCompile("`reprise ([a-z]+)([^`]*)`")
 
-// fill completes the commands in a text that was written by who knows neither the name
-// of the run as a person here would say it nor where that person stands.
+// fill completes the commands in a text whose author knew neither the run's name as used
+// here nor the user's folder.
 func (s site) fill(text string) string {
 	if !strings.Contains(text, "`reprise ") {
 		return text
@@ -143,14 +143,14 @@ func (s site) fill(text string) string {
 	})
 }
 
-// complete does so with what findings say.
+// complete does so in findings.
 func (s site) complete(list []report.Finding) {
 	for i := range list {
 		list[i].Message, list[i].Hint = s.fill(list[i].Message), s.fill(list[i].Hint)
 	}
 }
 
-// arguments completes what a verb is called with.
+// arguments completes the arguments of a verb.
 func (s site) arguments(verb, rest string) string {
 	words := strings.Fields(rest)
 	takesRun := slices.Contains(ofRun, verb)
@@ -161,7 +161,7 @@ func (s site) arguments(verb, rest string) string {
 	}
 	switch i := slices.IndexFunc(words, func(w string) bool { return w == "-C" || w == "--dir" || strings.HasPrefix(w, "--dir=") }); {
 	case i >= 0 && words[i] == "-C" && i+1 < len(words):
-		// A folder beside the project is written as seen from the project.
+		// A folder next to the project is written relative to the project.
 		if at := words[i+1]; s.root != "" && at != quoted(s.dir) && !filepath.IsAbs(at) {
 			rest = strings.Replace(rest, " -C "+at, " -C "+quoted(filepath.Join(s.root, at)), 1)
 		}

@@ -15,10 +15,10 @@ import (
 	"reprise/settings"
 )
 
-// worthTelling is how long a wait must be for a person who is elsewhere to be told of it.
+// worthTelling is how long a wait must be to notify a person who is elsewhere.
 const worthTelling = time.Minute
 
-// notifies begins to tell a person who is elsewhere, as the settings say.
+// notifies starts sending notifications, as configured.
 func (s *job) notifies(set *settings.Settings) {
 	if set.Notify == nil || s.flags.dry || s.notices != nil {
 		return
@@ -34,7 +34,7 @@ func (s *job) notifies(set *settings.Settings) {
 	s.notices, s.told = notify.Open(ways), map[string]bool{}
 }
 
-// traced has the spans of a run sent where the environment names a collector.
+// traced sends the spans of a run if the environment names a collector.
 func (s *job) traced(ref reprise.Ref) {
 	tender := s.tender(s.flags.upkeepFlags)
 	tender.Dir = s.root
@@ -52,8 +52,9 @@ func (s *job) traced(ref reprise.Ref) {
 	s.traces = otlp.Open(s.env, ownVersion().Version, since, read, func(err error) { s.say("! " + plain(err.Error()) + "; this is reported once") })
 }
 
-// unsent is the time from which on no process sent what was recorded: behind the last word
-// of one that worked on the run. One that takes an answer sends nothing.
+// unsent returns the time from which on recorded events have not been sent: after the
+// last event of a process that worked on the run. A process that records an answer sends
+// nothing.
 func unsent(entries []journal.Entry, now time.Time) time.Time {
 	var worked uint64
 	for _, e := range entries {
@@ -69,7 +70,7 @@ func unsent(entries []journal.Entry, now time.Time) time.Time {
 	return now
 }
 
-// note tells a person who is elsewhere what the engine tells, where that needs them.
+// note notifies a person of engine reports that need them.
 func (s *job) note(p engine.Progress) {
 	switch {
 	case p.Kind == engine.Questions:
@@ -83,13 +84,13 @@ func (s *job) note(p engine.Progress) {
 	}
 }
 
-// noteQuestion tells a person who is elsewhere what a run asks, once.
+// noteQuestion notifies a person of a question, once.
 func (s *job) noteQuestion(run, step, text string) {
 	s.send(report.Notice{Kind: "asks", Run: run, Step: step, Title: run + " asks", Text: text})
 }
 
-// noteEnd tells a person who is elsewhere that the run is no longer worked on. Who
-// stopped it knows, and what it asks was told.
+// noteEnd notifies a person that the run is no longer worked on, unless they stopped it
+// themselves or have been told of its questions.
 func (s *job) noteEnd(sum *engine.Summary, next string) {
 	if s.signal.Load() != nil {
 		return
@@ -109,7 +110,7 @@ func (s *job) noteEnd(sum *engine.Summary, next string) {
 	s.send(n)
 }
 
-// send sends a notice, the same one once.
+// send sends a notice, but the same one only once.
 func (s *job) send(n report.Notice) {
 	s.mu.Lock()
 	key := n.Kind + "\x00" + n.Run + "\x00" + n.Text

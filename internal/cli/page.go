@@ -8,40 +8,40 @@ import (
 	"unicode/utf8"
 )
 
-// page prints for a person: plain text in a fixed order, no line wider than the
-// columns, nothing from a file that is not escaped. Colour only repeats what symbols and
-// words say already. The same arguments give the same lines.
+// page prints for a person: plain text in a fixed order, no line wider than the columns,
+// everything from a file escaped. Colour only repeats what symbols and words already say.
+// The same arguments give the same lines.
 type page struct {
 	w       io.Writer
 	columns int
 	colour  bool
 	now     time.Time
 	site    site
-	// all lists what is left out otherwise: closed runs, a long backlog, every finding.
+	// all also lists closed runs, a long backlog and every finding.
 	all bool
-	// why tells what puts the first runs of a list where they stand.
+	// why explains the positions of the first runs of a list.
 	why bool
-	// apart is set where runs of several projects stand in one list, seen from a folder.
+	// apart is set if the list has runs of several projects, seen from a folder.
 	apart bool
 	from  string
-	// asking is set where a person is prompted and the work starts on a yes;
-	// without it the same text is part of a report that starts nothing.
+	// asking is set if a person is prompted and the work starts on a yes; otherwise the
+	// same text is part of a report that starts nothing.
 	asking bool
-	// who tells who does what comes next of a run, nil where no one asked; costs what resuming the
-	// session that worked on it costs, "" where none did.
+	// who returns who does the next step of a run, nil if not requested; costs returns
+	// what resuming the session that worked on it costs, or "".
 	who   func(judged) string
 	costs string
 	// full shows everything: every file, every step, the whole plan.
 	full bool
 }
 
-// page makes a page on one of our outputs.
+// page returns a page on one of our outputs.
 func (a *app) page(w io.Writer) *page {
 	columns, colour := a.terminal(w)
 	return &page{w: w, columns: columns, colour: colour && a.colours(), now: a.now(), site: a.site}
 }
 
-// How many lines a text from a file may take before it is cut.
+// How many lines a text from a file may take before it is truncated.
 const (
 	linesTitle   = 2
 	linesSource  = 3
@@ -70,7 +70,7 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", 
 
 func (p *page) gap() { p.line("") }
 
-// para prints a text after a lead, wrapped under itself, cut after so many lines.
+// para prints text after a lead, wrapped and indented, truncated after most lines.
 func (p *page) para(lead, text string, most int) { p.marked(lead, "", "", text, most) }
 
 // say prints a sentence of our own, wrapped.
@@ -106,8 +106,8 @@ func (p *page) marked(indent, mark, colour, text string, most int) {
 	}
 }
 
-// items prints texts one below the other. Of more than most, 0 for any number, only
-// those are shown and the rest is counted, but in full.
+// items prints texts one below the other. If there are more than most (0 means no limit)
+// the rest is counted, except in full.
 func (p *page) items(lead string, texts []string, most, lines int) {
 	for i, text := range texts {
 		if i == most && most > 0 && !p.full {
@@ -118,14 +118,14 @@ func (p *page) items(lead string, texts []string, most, lines int) {
 	}
 }
 
-// numbered prints texts one below the other, counted from 1.
+// numbered prints texts one below the other, numbered from 1.
 func (p *page) numbered(indent string, texts []string, lines int) {
 	for i, text := range texts {
 		p.para(fmt.Sprintf("%s%d. ", indent, i+1), text, lines)
 	}
 }
 
-// section prints a heading and items below it, nothing if there are none.
+// section prints a heading with items below it, or nothing if there are none.
 func (p *page) section(title string, texts []string, most, lines int) {
 	if len(texts) > 0 {
 		p.heading(title)
@@ -133,12 +133,11 @@ func (p *page) section(title string, texts []string, most, lines int) {
 	}
 }
 
-// linesCommand is how many lines of one command a person is shown; that there is more
-// is said.
+// linesCommand is how many lines of one command are shown; a truncation is mentioned.
 const linesCommand = 40
 
-// command prints what would be started, words and blanks exactly as they are. The text
-// must be fit for a terminal, as commandWords makes it.
+// command prints what would be started, with words and spaces exactly as they are. The
+// text must be safe for a terminal, as from commandWords.
 func (p *page) command(lead, text string) {
 	lines := wrapExact(text, p.columns-width(lead))
 	more := 0
@@ -155,8 +154,8 @@ func (p *page) command(lead, text string) {
 	}
 }
 
-// place prints a path or another source after a lead. One that is too long for
-// the line continues below, at a slash where it can.
+// place prints a path or another source after a lead. If it is too long for the line it
+// continues below, split at a slash if possible.
 func (p *page) place(lead, text string) {
 	room := p.columns - width(lead)
 	var lines []string
@@ -166,7 +165,7 @@ func (p *page) place(lead, text string) {
 		case width(line)+width(part) <= room:
 			line += part
 		case line == "" || width(part) > room:
-			p.para(lead, text, linesSource) // a name that no line could hold
+			p.para(lead, text, linesSource) // a name too long for any line
 			return
 		default:
 			lines, line = append(lines, line), part
@@ -195,7 +194,7 @@ func (p *page) field(name, value string) {
 // pair prints a name and a value from a file.
 func (p *page) pair(name, value string) { p.para(name+" ", value, linesMessage) }
 
-// banner prints a heading in the manner of seed 001.
+// banner prints a heading in the style of seed 001.
 func (p *page) banner(text string) {
 	p.line("%s", p.paint(bold, "=== "+fit(plain(text), p.columns-8)+" ==="))
 }
@@ -206,14 +205,14 @@ func (p *page) heading(text string) {
 	p.line("%s", p.paint(bold, fit(text, p.columns)))
 }
 
-// next prints the command to continue with, nothing if there is none.
+// next prints the command to continue with, if there is one.
 func (p *page) next(command string) {
 	if command != "" {
 		p.line("%s", p.paint(bold, "Next: ")+command)
 	}
 }
 
-// question prints what a prompt ends with; a report asks nothing.
+// question prints the end of a prompt; a report asks nothing.
 func (p *page) question(text string) {
 	if p.asking {
 		p.gap()
@@ -221,7 +220,7 @@ func (p *page) question(text string) {
 	}
 }
 
-// diff prints a unified diff from users' files, harmless and a line at a time.
+// diff prints a unified diff of users' files, sanitized line by line.
 func (p *page) diff(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -232,7 +231,7 @@ func (p *page) diff(text string) {
 		case strings.HasPrefix(line, "-"):
 			colour = red
 		}
-		// Blanks matter in a diff, and plain folds them.
+		// Spaces matter in a diff, and plain folds them.
 		words := strings.Split(strings.ReplaceAll(line, "\t", "    "), " ")
 		for i, word := range words {
 			words[i] = plain(word)
@@ -241,8 +240,8 @@ func (p *page) diff(text string) {
 	}
 }
 
-// progressLine is one line on standard error, shown only on a terminal and only
-// after a second.
+// progressLine is one line on standard error, shown only on a terminal and only after a
+// second.
 type progressLine struct {
 	w     io.Writer
 	since time.Time

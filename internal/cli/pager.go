@@ -11,9 +11,9 @@ import (
 	"reprise/internal/proc"
 )
 
-// paged writes a text: as it is where it fits on the terminal or there is none, else
-// through a pager. REPRISE_PAGER and PAGER are the person's own command lines, and cat
-// means no pager; without one it is less, but none that lies in the project.
+// paged writes a text, through a pager if it does not fit on the terminal. REPRISE_PAGER
+// and PAGER are the user's own commands, and cat means no pager. The default is less, but
+// never one inside the project.
 func (a *app) paged(text []byte) error {
 	if pager := a.pager(bytes.Count(text, []byte("\n"))); pager != nil {
 		pager.Stdin = bytes.NewReader(text)
@@ -25,8 +25,7 @@ func (a *app) paged(text []byte) error {
 	return err
 }
 
-// pager is the command to show so many lines with, nil where none is needed or there is
-// none.
+// pager returns the command to show this many lines, nil if none is needed or available.
 func (a *app) pager(lines int) *exec.Cmd {
 	out, is := a.out.(*os.File)
 	in, asked := a.in.(*os.File)

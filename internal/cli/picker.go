@@ -17,10 +17,9 @@ import (
 	"reprise/project"
 )
 
-// alone is `reprise` without a word: on a terminal, a list of what was
-// interrupted to pick from and resume; elsewhere, and where nothing was
-// interrupted, the status. Who leaves what they picked with the Escape key gets the list
-// again.
+// alone is `reprise` without a command: on a terminal, a list of interrupted runs to pick
+// from and resume; elsewhere, or if nothing was interrupted, the status. The Escape key
+// returns to the list.
 func (a *app) alone(cmd *cobra.Command) error {
 	in, ok := a.in.(*os.File)
 	out, is := a.out.(*os.File)
@@ -61,7 +60,7 @@ func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
 	return a.called(ctx, &flags.dir, list[i].run.Layout+":"+list[i].run.Path, func(name string) error { return a.resume(ctx, flags, name) })
 }
 
-// picker shows the runs of which one is to be chosen.
+// picker shows the runs to choose from.
 func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	v := a.page(a.out)
 	v.who = a.whoDoes(found.Root)
@@ -121,8 +120,8 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	}
 }
 
-// fitsTyped says how well a run fits what was typed, 0 if it does not: its name counts
-// before what else is known of it, and the whole name before a part.
+// fitsTyped says how well a run matches what was typed, 0 if not at all: its name counts
+// more than anything else, and the whole name more than a part.
 func fitsTyped(j judged, typed string) int {
 	name, typed := strings.ToLower(plain(j.name)), strings.ToLower(typed)
 	about := strings.Join([]string{j.run.Project, j.run.Layout, formOf(j.run.Kind).name, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")

@@ -16,11 +16,11 @@ import (
 const (
 	shownCompleted  = 8  // phases that are done
 	shownActions    = 5  // units that may be started, questions, inputs
-	shownPhases     = 20 // phases that stay valid or run again
-	shownCandidates = 12 // runs of which one is to be chosen
+	shownPhases     = 20 // phases that are still valid or run again
+	shownCandidates = 12 // runs to choose from
 )
 
-// show shows a run in the form its own seed gives.
+// show shows a run in the form of its own seed.
 func (p *page) show(j judged) {
 	if j.d.Action == reprise.Refuse && j.d.State == reprise.Running {
 		p.failure(j, "wait until it ends, or stop it there; then check again.")
@@ -40,7 +40,7 @@ func (p *page) options(options []reprise.Option) {
 	}
 }
 
-// asked prints an open question with the answers that are offered.
+// asked prints an open question with the offered answers.
 func (p *page) asked(q reprise.Question) {
 	p.para("  ? "+clip(q.ID, p.columns/3)+"  ", q.Text, linesMessage)
 	if q.Note != "" {
@@ -49,8 +49,7 @@ func (p *page) asked(q reprise.Question) {
 	p.numbered("      ", q.Options, linesTitle)
 }
 
-// staged shows a run that goes through phases in the form seed 001 gives for its
-// situation.
+// staged shows a run with phases in the form that seed 001 defines for its situation.
 func (p *page) staged(j judged) {
 	switch {
 	case j.d.Unrecoverable(j.run):
@@ -62,14 +61,14 @@ func (p *page) staged(j judged) {
 	}
 }
 
-// summary is the saved state before a person decides to resume it.
+// summary shows the saved state before a person decides to resume it.
 func (p *page) summary(j judged) {
 	verb, since, when := "Resume: ", "Last active: ", fmt.Sprintf("%s (%s)", p.ago(j), j.plan.AgeBand)
 	switch j.d.State {
 	case reprise.Interrupted:
 		since = "Interrupted: "
 	case reprise.NotStarted:
-		// A plan does not get stale: no check warns of its age.
+		// A plan does not become stale: no check warns of its age.
 		verb, when = "Start: ", p.ago(j)
 	}
 	p.banner(verb + subject(j.run))
@@ -103,8 +102,7 @@ func (p *page) inputs(j judged) {
 	}
 }
 
-// completed lists the phases that are done, or how many of each group where
-// there are many.
+// completed lists the phases that are done, or counts them by group if there are many.
 func (p *page) completed(j judged) {
 	p.heading("Completed phases:")
 	var done []string
@@ -144,13 +142,13 @@ func (p *page) groups(r *reprise.Run) {
 	}
 }
 
-// validation tells how many findings weigh.
+// validation says how many findings matter.
 func (p *page) validation(j judged) {
 	p.gap()
 	p.pair("Validation:", validationWords(j.plan.Validation))
 }
 
-// unrecoverable tells why a run cannot be resumed.
+// unrecoverable says why a run cannot be resumed.
 func (p *page) unrecoverable(j judged) {
 	p.banner("Cannot resume: " + subject(j.run))
 	p.gap()
@@ -171,7 +169,7 @@ func (p *page) unrecoverable(j judged) {
 	}
 }
 
-// partial tells which phases stay valid and which must run again.
+// partial says which phases are still valid and which must run again.
 func (p *page) partial(j judged) {
 	p.banner("Partial resume possible: " + subject(j.run))
 	p.phases(j, "Valid phases (can be preserved):", j.d.Keep, func(string) string { return "output still valid" })
@@ -232,7 +230,7 @@ func (p *page) confirmation(j judged) {
 	p.say("Handing off to @" + agent + "...")
 }
 
-// failure tells why nothing was resumed and what to do about it.
+// failure says why nothing was resumed and what to do about it.
 func (p *page) failure(j judged, action string) {
 	title := "Cannot resume now"
 	if p.asking {
@@ -246,7 +244,7 @@ func (p *page) failure(j judged, action string) {
 	p.say("Recommended action: " + action)
 }
 
-// candidates lists several runs of which one is to be chosen.
+// candidates lists several runs to choose from.
 func (p *page) candidates(list []judged) {
 	title := "Several interrupted workflows found"
 	if slices.ContainsFunc(list, func(j judged) bool { return j.d.Contested() }) {

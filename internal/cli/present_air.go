@@ -10,7 +10,7 @@ import (
 
 const underWay = "What agents had in progress (✓ landed, ○ not, ◐ in part, ? unknown):"
 
-// What became of a call.
+// The outcomes of a call.
 var (
 	landingMarks = map[reprise.Landing]string{reprise.Landed: "✓", reprise.NotLanded: "○", reprise.LandedPartly: "◐"}
 	landingWords = map[reprise.Landing]string{
@@ -18,7 +18,7 @@ var (
 	}
 )
 
-// sessions lists the sessions of agents that worked where the run does.
+// sessions lists the agent sessions that worked where the run does.
 func (p *page) sessions(j judged) {
 	for i, s := range j.o.SessionsOn(j.run) {
 		if i == 0 {
@@ -34,9 +34,9 @@ func (p *page) sessions(j judged) {
 	}
 }
 
-// calls gives, as one point each, what sessions that are alive, or left something without
-// a result, had under way: what cannot be told first, then the last. A session stands above
-// the first of its calls.
+// calls returns, one point each, what live sessions and those that left something without
+// a result had in progress: unknown outcomes first, then the latest. A session is shown
+// above the first of its calls.
 func (p *page) calls(j judged) (points []point) {
 	for _, s := range j.o.SessionsOn(j.run) {
 		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive {
@@ -80,7 +80,7 @@ func (p *page) session(s reprise.Session) {
 	}
 }
 
-// call shows one call. A landing we have no word for is unknown, never done.
+// call shows one call. A landing without a word is unknown, never done.
 func (p *page) call(c reprise.Call) {
 	mark, became := landingMarks[c.Landing], landingWords[c.Landing]
 	if mark == "" {

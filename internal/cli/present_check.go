@@ -13,7 +13,7 @@ import (
 	"reprise/report"
 )
 
-// check is the report about one run: the screen a person decides by, or all there is.
+// check is the report about one run: the decision screen, or everything.
 func (p *page) check(j judged) {
 	if !p.full {
 		whole := p.decision(j)
@@ -84,7 +84,7 @@ func (p *page) ways(j judged) {
 	}
 }
 
-// world tells what was seen beside the state files, and the digest of it all.
+// world prints what was observed outside the state files, and the digest of everything.
 func (p *page) world(j judged) {
 	p.gap()
 	if w := j.run.Owner; w != nil {
@@ -104,7 +104,7 @@ func (p *page) world(j judged) {
 	}
 }
 
-// failures shows how attempts failed, and what their agents printed last.
+// failures shows how attempts failed, and their agents' last output.
 func (p *page) failures(failed []reprise.Failure) {
 	if len(failed) == 0 {
 		return
@@ -118,7 +118,7 @@ func (p *page) failures(failed []reprise.Failure) {
 // shownOutput is how many lines of an agent's output the decision screen shows.
 const shownOutput = 2
 
-// failed shows how one attempt failed, or a line of it.
+// failed shows how one attempt failed, in full or on one line.
 func (p *page) failed(f reprise.Failure, brief bool) {
 	most, output := linesMessage, f.Output
 	if !p.full {
@@ -133,7 +133,7 @@ func (p *page) failed(f reprise.Failure, brief bool) {
 	}
 }
 
-// output shows the last lines of what an agent printed, and where all of it is.
+// output shows the last lines of an agent's output, and where the rest is.
 func (p *page) output(log string, lines []string) {
 	for _, l := range lines {
 		p.line("      | %s", clip(l, p.columns-8))
@@ -147,7 +147,7 @@ var severityTitles = map[reprise.Severity]string{
 	reprise.Blocking: "Must be resolved first", reprise.Warning: "Be aware", reprise.Info: "Worth knowing",
 }
 
-// findingsBySeverity prints every finding with its source and what can be done.
+// findingsBySeverity prints every finding with its source and hint.
 func (p *page) findingsBySeverity(findings []reprise.Finding) {
 	for s := reprise.Blocking; s >= reprise.Info; s-- {
 		if n := len(findingTexts(findings, s)); n > 0 {
@@ -161,7 +161,7 @@ func (p *page) findingsBySeverity(findings []reprise.Finding) {
 	}
 }
 
-// wholeFinding prints a finding with its code, its place and what can be done.
+// wholeFinding prints a finding with its code, source and hint.
 func (p *page) wholeFinding(x reprise.Finding, where string) {
 	p.marked("  ", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", linesMessage)
 	if where != "" {
@@ -172,7 +172,7 @@ func (p *page) wholeFinding(x reprise.Finding, where string) {
 	}
 }
 
-// folder prints what is to be said of the project and of no single run.
+// folder prints findings about the project rather than a single run.
 func (p *page) folder(findings []reprise.Finding) {
 	if len(findings) > 0 {
 		p.heading("About the folder:")
@@ -182,8 +182,8 @@ func (p *page) folder(findings []reprise.Finding) {
 	}
 }
 
-// evidence prints for every step what each ledger says, which one decides, and
-// what there is beside the ledgers.
+// evidence prints for every step what each ledger says, which one decides, and what else
+// supports or contradicts it.
 func (p *page) evidence(j judged) {
 	steps := j.run.Steps
 	if len(steps) == 0 {
@@ -226,7 +226,7 @@ func (p *page) step(s *reprise.Step, wide int) {
 		if e.For {
 			mark = "+"
 		}
-		if e.Kind == reprise.EvidenceArtifact { // of others the text names the commit
+		if e.Kind == reprise.EvidenceArtifact { // for others the text names the commit
 			text += " [" + e.Source + "]"
 		}
 		p.para("      "+mark+" ", text, linesSource)
@@ -236,8 +236,8 @@ func (p *page) step(s *reprise.Step, wide int) {
 	}
 }
 
-// claim prints what one ledger says, on one line where it fits; of a source
-// that is too long the end is shown, which tells file and line.
+// claim prints what one ledger says, on one line if it fits. A long source keeps its end,
+// which has the file and line.
 func (p *page) claim(s *reprise.Step, c reprise.Claim) {
 	text := fmt.Sprintf("%s says \"%s\"", clip(c.Ledger, 40), clip(c.Word, 60))
 	if c.Word == "" {
@@ -267,8 +267,8 @@ func (p *page) claim(s *reprise.Step, c reprise.Claim) {
 	p.line("%s", strings.TrimRight(lead+text+"  "+src, " "))
 }
 
-// tail cuts the beginning of a path off so that at most n columns remain, at a
-// slash if there is one.
+// tail cuts off the beginning of a path so that at most n columns remain, at a slash if
+// possible.
 func tail(s string, n int) string {
 	if width(s) <= n {
 		return s
@@ -304,7 +304,7 @@ func (p *page) files(j judged) {
 	}
 }
 
-// fileWords tells what a file is for and what its absence means.
+// fileWords says what a file is for and what its absence means.
 func fileWords(a reprise.Artifact) (mark, about string) {
 	parts := []string{a.Presence.String()}
 	if a.Name != "" {
@@ -332,7 +332,7 @@ func fileWords(a reprise.Artifact) (mark, about string) {
 	return mark, strings.Join(parts, ", ")
 }
 
-// remaining prints everything that is left to do.
+// remaining prints everything left to do.
 func (p *page) remaining(j judged) {
 	if len(j.plan.Remaining) == 0 {
 		return
@@ -352,8 +352,7 @@ func (p *page) remaining(j judged) {
 // shownTail is how many of the last lines of a command's output are shown.
 const shownTail = 8
 
-// verified tells how the command a person gave ended, and what it printed last
-// if it did not succeed.
+// verified says how the user's command ended and, if it failed, what it printed last.
 func (p *page) verified(v *report.Verified) {
 	if v == nil {
 		return
@@ -390,8 +389,8 @@ func (p *page) nothing(res *project.Result) {
 	p.line("Is the work somewhere else? Name its folder: `reprise status ..` looks one up.")
 }
 
-// uninterrupted is the answer for a project in which nothing waits to be
-// resumed; that is no failure.
+// uninterrupted is the answer for a project in which nothing is waiting to be resumed.
+// That is not a failure.
 func (p *page) uninterrupted(res *project.Judgement) {
 	counts := map[reprise.State]int{}
 	for _, r := range res.Runs {
@@ -410,8 +409,8 @@ func (p *page) uninterrupted(res *project.Judgement) {
 	}
 }
 
-// nothingToResume is the answer where nothing is interrupted: no failure, and
-// what can be done instead.
+// nothingToResume is the answer if nothing is interrupted, which is not a failure: it
+// says what can be done instead.
 func (p *page) nothingToResume(res *project.Judgement) {
 	if len(res.Runs) == 0 {
 		p.nothing(res.Result)

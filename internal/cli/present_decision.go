@@ -11,9 +11,9 @@ import (
 	"reprise/report"
 )
 
-// decidingLines is how many lines the screen takes by which a person decides, with what
-// check prints below it: it fits on a small terminal. What weighs gets the lines that the
-// rest leaves, at least leastWeighs; `check --full` shows all of it.
+// decidingLines is the height of the decision screen including what check prints below
+// it, so that it fits a small terminal. What matters gets the lines that the rest leaves,
+// at least leastWeighs; `check --full` shows everything.
 const (
 	decidingLines = 24
 	leastWeighs   = 8
@@ -22,10 +22,10 @@ const (
 	decidingSteps   = 6
 )
 
-// decision is the one screen by which a person decides, the same for every kind of run
-// and in check, resume and the picker: what was interrupted, the verdict and why, what to
-// look at, what is started, what is asked, and the ways to continue. whole tells that
-// nothing that weighs is left out.
+// decision is the single screen for deciding, the same for every kind of run and in
+// check, resume and the picker: what was interrupted, the verdict and why, what to look
+// at, what is started, what is asked, and the ways to continue. whole reports whether
+// everything that matters is shown.
 func (p *page) decision(j judged) (whole bool) {
 	head := p.drawn(func(p *page) { p.grounds(j) })
 	rest := p.drawn(func(p *page) { p.gap(); p.prospect(j); p.ways(j) })
@@ -35,11 +35,11 @@ func (p *page) decision(j judged) (whole bool) {
 	return whole
 }
 
-// checkFoot is how many lines check prints below the screen: a gap, where there is more,
-// the verdict and the command to continue with.
+// checkFoot is how many lines check prints below the screen: a blank line, a hint if
+// there is more, the verdict, and the command to continue with.
 const checkFoot = 4
 
-// drawn gives what is printed on a page like this one.
+// drawn returns what draw prints on a page like this one.
 func (p *page) drawn(draw func(*page)) string {
 	var out strings.Builder
 	on := *p
@@ -48,8 +48,8 @@ func (p *page) drawn(draw func(*page)) string {
 	return out.String()
 }
 
-// grounds prints the verdict and why in two lines, but nothing that stands below as a
-// finding or as a question.
+// grounds prints the verdict and its reason on two lines, omitting what is shown below as
+// a finding or a question.
 func (p *page) grounds(j judged) {
 	p.headline(j)
 	open, room := j.open(), decidingReasons
@@ -63,7 +63,7 @@ func (p *page) grounds(j judged) {
 	}
 }
 
-// prospect prints how far the run is, what is started next, by whom, and what is asked.
+// prospect prints the progress, what is started next and by whom, and what is asked.
 func (p *page) prospect(j judged) {
 	if done := j.run.Progress(); done.Total > 0 {
 		p.field("done", done.Words(" of "))
@@ -91,10 +91,10 @@ func (p *page) prospect(j judged) {
 	}
 }
 
-// twoLines is how long the value of a field may be to take no more than that.
+// twoLines is the longest value of a field that fits on two lines.
 func (p *page) twoLines() int { return 2 * (p.columns - 14) }
 
-// startsWith tells what the next start is, in so many columns, and who does it.
+// startsWith says what is started next, in at most columns columns, and who does it.
 func startsWith(j judged, columns int) string {
 	text := clip(pointWords(j), columns)
 	switch {
@@ -115,14 +115,13 @@ func startsWith(j judged, columns int) string {
 	return text
 }
 
-// forPerson reports whether a person does what comes next themselves, and nothing else is
-// asked.
+// forPerson reports whether the next step is a person's own and there is no other
+// question.
 func forPerson(j judged) bool {
 	return j.d.Point != nil && slices.Contains(people, j.d.Point.Role) && len(j.open()) == 0
 }
 
-// startsUnanswered reports whether something is started before a person answers what is
-// asked.
+// startsUnanswered reports whether something is started before a person answers.
 func startsUnanswered(j judged) bool {
 	var asked []string
 	for _, q := range j.open() {
@@ -132,7 +131,7 @@ func startsUnanswered(j judged) bool {
 	return err != nil || len(asked) == 0 || slices.Contains(people, j.d.Point.Role) || len(book.Pick(j.run, j.d, asked)) > 0
 }
 
-// unsure names the steps of a decision that are not simply passed over.
+// unsure names the steps of a decision that are not simply skipped.
 func (p *page) unsure(name, what string, units []reprise.Unit) {
 	if len(units) == 0 {
 		return
@@ -144,7 +143,7 @@ func (p *page) unsure(name, what string, units []reprise.Unit) {
 	p.field(name, what+strings.Join(ids, ", ")+more(len(units)-decidingSteps))
 }
 
-// more counts what is not shown, "" if that is nothing.
+// more counts what is not shown, "" if nothing.
 func more(n int) string {
 	if n <= 0 {
 		return ""
@@ -152,21 +151,22 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more)", n)
 }
 
-// weighty are the findings that a person decides by, the gravest first. What is asked is
-// told apart.
+// weighty returns the findings that matter for the decision, worst first. Questions are
+// shown separately.
 func weighty(j judged) []reprise.Finding {
 	return slices.DeleteFunc(slices.Clone(report.Sorted(j.run.Findings)), func(x reprise.Finding) bool {
 		return x.Severity == reprise.Info || x.Code == reprise.CodePendingQuestion
 	})
 }
 
-// A part of the decision is told point by point; name is what one of them is called.
+// part is one part of the decision screen, shown point by point; name is the noun for a
+// point.
 type part struct {
 	title, name string
 	points      []point
 }
 
-// point is one thing to look at: whole, or in a line where there is no room for that.
+// point is one thing to look at: in full, or on one line if there is no room.
 type point struct{ whole, line string }
 
 // point draws both forms of one thing to look at.
@@ -174,10 +174,10 @@ func (p *page) point(draw func(p *page, brief bool)) point {
 	return point{p.drawn(func(p *page) { draw(p, false) }), p.drawn(func(p *page) { draw(p, true) })}
 }
 
-// weighs prints what a person decides by: findings, failed attempts and what agents had
-// under way. It takes so many lines. The first point of each part is shown whole; the
-// others have a line each as long as there is room, and are shown whole where there is
-// more. What is left out is counted; whole tells that nothing is.
+// weighs prints what matters for the decision, in at most room lines: findings, failed
+// attempts and what agents had in progress. The first point of each part is shown in
+// full; the others get a line each while there is room, or are shown in full if there is
+// more. The rest is counted; whole reports whether nothing was omitted.
 func (p *page) weighs(j judged, room int) (whole bool) {
 	parts := []part{{name: "finding"}, {title: "What failed:", name: "failed step"}, {title: underWay, name: "call"}}
 	for _, x := range weighty(j) {
@@ -188,7 +188,7 @@ func (p *page) weighs(j judged, room int) (whole bool) {
 	}
 	parts[2].points = p.calls(j)
 	parts = slices.DeleteFunc(parts, func(x part) bool { return len(x.points) == 0 })
-	shown, left := fitted(parts, max(room, leastWeighs)-1) // one is for what is left out
+	shown, left := fitted(parts, max(room, leastWeighs)-1) // one line is for what is omitted
 	for i, x := range parts {
 		p.gap()
 		if x.title != "" {
@@ -202,7 +202,8 @@ func (p *page) weighs(j judged, room int) (whole bool) {
 	return len(left) == 0
 }
 
-// fitted chooses what of each part is shown in so many lines, and counts what is not.
+// fitted chooses what to show of each part in the given number of lines, and counts the
+// rest.
 func fitted(parts []part, room int) (shown [][]string, left []string) {
 	lines := func(text string) int { return strings.Count(text, "\n") }
 	for _, x := range parts {
@@ -232,7 +233,7 @@ func fitted(parts []part, room int) (shown [][]string, left []string) {
 	return shown, left
 }
 
-// notice prints a finding and what to do about it, or a line of it.
+// notice prints a finding and its hint, or one line of it.
 func (p *page) notice(x reprise.Finding, brief bool) {
 	most := linesSource
 	if brief {
@@ -244,7 +245,7 @@ func (p *page) notice(x reprise.Finding, brief bool) {
 	}
 }
 
-// verdictAgain ends a report with what it began with, where the eye is then.
+// verdictAgain repeats the verdict at the end of a report, where the reader is looking.
 func (p *page) verdictAgain(j judged) {
 	mark, text := verdict(j)
 	p.marked("", mark, verdictColours[j.d.Verdict], cmp.Or(clip(j.name, 40), j.run.ID)+": "+text, 1)

@@ -41,7 +41,7 @@ func (p *page) graph(j judged) {
 	p.line("%s", rule)
 }
 
-// actions lists what would happen next, or what is waited for.
+// actions lists what would happen next, or what is being waited for.
 func (p *page) actions(j judged) {
 	asked := j.run.PendingQuestions()
 	for i, q := range asked {
@@ -86,7 +86,7 @@ func (p *page) specLoop(j judged) {
 	}
 }
 
-// table prints rows of a name and a value with lines around; the first is the head.
+// table prints rows of a name and a value with borders; the first row is the header.
 func (p *page) table(rows [][2]string) {
 	name, wide := 0, 5
 	for _, r := range rows {
@@ -110,7 +110,7 @@ func (p *page) table(rows [][2]string) {
 	}
 }
 
-// plans tells how a run of plans was interrupted in the words of seed 000.
+// plans says how a run of plans was interrupted, in the words of seed 000.
 func (p *page) plans(j judged) {
 	if s := j.run.Resume; s != nil {
 		p.interruption(j, *s)
@@ -125,7 +125,7 @@ func (p *page) plans(j judged) {
 	}
 }
 
-// withoutCheckpoints tells the same of a run whose steps are the plans themselves.
+// withoutCheckpoints does the same for a run whose steps are the plans themselves.
 func (p *page) withoutCheckpoints(j judged) {
 	done := j.run.Progress()
 	text := fmt.Sprintf("%d of %d plans are done", done.Done-done.Skipped, done.Total)
@@ -182,7 +182,7 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// build tells what was built so far, in the terms of seed 003.
+// build says what was built so far, in the terms of seed 003.
 func (p *page) build(j judged) {
 	r := j.run
 	p.say("Existing build found: " + clip(r.ID, 60))

@@ -12,14 +12,14 @@ import (
 	"reprise/project"
 )
 
-// How much is listed without --all. A backlog of a hundred stories must not bury the
-// one run that was interrupted.
+// How much is listed without --all. A backlog of a hundred stories must not bury the one
+// interrupted run.
 const (
 	shownInterrupted = 10
-	shownOthers      = 5  // of each state but that, and those at work
+	shownOthers      = 5  // of each other state, and those in progress
 	shownOf          = 2  // findings of one run
 	shownFindings    = 10 // of all runs
-	shownReasons     = 5  // runs whose place in the list is explained
+	shownReasons     = 5  // runs whose position is explained
 )
 
 // status prints the runs of a project as a table, the most urgent first.
@@ -53,7 +53,7 @@ func (p *page) status(res *project.Judgement) {
 	}
 }
 
-// projectsOf are the projects that runs lie in.
+// projectsOf returns the projects that the runs belong to.
 func projectsOf(res *project.Judgement) (out []string) {
 	for _, r := range res.Runs {
 		if !slices.Contains(out, r.Project) {
@@ -63,7 +63,7 @@ func projectsOf(res *project.Judgement) (out []string) {
 	return out
 }
 
-// nameThere is what a person calls a run: over several projects, in its own.
+// nameThere is what a person calls a run: with several projects, its name in its own.
 func (p *page) nameThere(runs []*reprise.Run, one *reprise.Run) string {
 	if p.apart {
 		return nameIn(runs, one)
@@ -71,7 +71,7 @@ func (p *page) nameThere(runs []*reprise.Run, one *reprise.Run) string {
 	return reprise.Names(runs)[one]
 }
 
-// at makes the project of a run, over several, the one that commands are for.
+// at makes a run's project, if there are several, the one that commands refer to.
 func (p *page) at(r *reprise.Run) {
 	if !p.apart {
 		return
@@ -86,12 +86,11 @@ func (p *page) at(r *reprise.Run) {
 	}
 }
 
-// choose leaves closed runs out, and of the others what goes beyond the first few of each
-// state. The first open run of each layout is always listed, so that no tool's backlog
-// hides what another left; but nothing that was never begun is listed where something
-// that was interrupted is left out. A run that was stopped is listed where it can be
-// continued: its state was kept for that. So is one that is marked complete while
-// something speaks against it.
+// choose omits closed runs, and all but the first few of each other state. The first open
+// run of each layout is always listed, so that one tool's backlog does not hide another's
+// run; but a run that was never begun is not listed while an interrupted one is omitted.
+// A stopped run is listed if it can be continued, since its state was kept for that. So
+// is one marked complete although something contradicts that.
 func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
 	runs := byState(res)
 	if p.all {
@@ -116,15 +115,15 @@ func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden stri
 	return shown, tally(left)
 }
 
-// byState gives the runs in the order of every list for a person.
+// byState returns the runs in display order.
 func byState(res *project.Judgement) []*reprise.Run {
 	return reprise.ByState(res.Runs, func(r *reprise.Run) reprise.State { return r.Shown(res.Decisions[r].State) })
 }
 
-// leastNext is how many columns what comes next takes, at least.
+// leastNext is the minimum width of the column for what comes next.
 const leastNext = 16
 
-// row is one line of the table; the last cell takes what room is left.
+// row is one line of the table; the last cell takes the remaining width.
 type row [8]string
 
 const (
@@ -165,11 +164,11 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 	if len(projectsOf(res)) < 2 && (!p.apart || res.Runs[0].Project == "") {
 		widths[colProject] = 0
 	}
-	// On a narrow terminal the layout's name is what can be missed first.
+	// On a narrow terminal the layout's name is dropped first.
 	if p.columns < 100 {
 		widths[colLayout] = 0
 	}
-	for _, c := range []int{colAge, colVerdict} { // then these, so that what comes next can be read
+	for _, c := range []int{colAge, colVerdict} { // then these, so that what comes next stays readable
 		room := p.columns
 		for _, w := range widths {
 			if w > 0 {
@@ -199,11 +198,11 @@ func (p *page) row(r row, widths [colNext]int) string {
 	return strings.TrimRight(text+"  "+fit(r[colNext], p.columns-width(text)-2), " ")
 }
 
-// inTable are findings that the age column of the table tells already.
+// inTable are findings that the table's age column already shows.
 var inTable = map[string]bool{reprise.CodeStaleRun: true, reprise.CodeFutureTime: true}
 
-// findings prints one line per finding worth a look: warnings and worse, a few
-// for each run, everything with --all.
+// findings prints one line per finding worth a look: warnings and worse, a few for each
+// run, everything with --all.
 func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, general []reprise.Finding) {
 	gap := func() { p.gap() }
 	show := func(name string, f reprise.Finding) {
@@ -232,7 +231,7 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 			}
 			told, all = told+1, all+1
 			if f.Subject == r.ID {
-				f.Subject = "" // its name stands in front
+				f.Subject = "" // the line begins with its name
 			}
 			show(names[r], f)
 		}
@@ -249,7 +248,7 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 	}
 }
 
-// reasons print what puts the first runs where they stand.
+// reasons explains the positions of the first runs.
 func (p *page) reasons(runs []*reprise.Run, names map[*reprise.Run]string) {
 	p.gap()
 	p.line("%s", p.paint(bold, "Why in this order"))
@@ -270,7 +269,7 @@ func (p *page) reasons(runs []*reprise.Run, names map[*reprise.Run]string) {
 	}
 }
 
-// reasonWords are the points of a reason, what they come from, and why that counts.
+// reasonWords formats the points of a reason, where they come from, and why that counts.
 func reasonWords(why reprise.Reason) string {
 	switch {
 	case why.Weight == 0:

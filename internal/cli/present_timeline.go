@@ -13,7 +13,7 @@ import (
 	"reprise/report"
 )
 
-// timeline is the document of when what of a run was worked on.
+// timeline returns the document of when the parts of a run were worked on.
 func (a *app) timeline(l logged) report.Timeline {
 	doc := report.Timeline{Schema: report.TimelineSchema, Root: l.root, Layout: l.Run.Layout, ID: l.Run.ID, Path: l.Run.Path, Timeline: l.when(a.now())}
 	if doc.Steps == nil {
@@ -25,8 +25,8 @@ func (a *app) timeline(l logged) report.Timeline {
 	return doc
 }
 
-// when is the timeline of a journal. An attempt that was cut off was at work until it last
-// printed something, which its journal does not know.
+// when returns the timeline of a journal. An attempt that was cut off was working until
+// its last output, which the journal does not know.
 func (l logged) when(now time.Time) reprise.Timeline {
 	var events []reprise.Event
 	for _, e := range l.Entries {
@@ -55,7 +55,7 @@ func (l logged) when(now time.Time) reprise.Timeline {
 	return out
 }
 
-// spanMarks are how spans are drawn, in the order in which they are explained. Where two
+// spanMarks define how spans are drawn, in the order in which they are explained. If two
 // share a cell, the later kind is shown.
 var spanMarks = []struct {
 	kind               reprise.SpanKind
@@ -94,7 +94,7 @@ func (p *page) timeline(name string, doc report.Timeline) {
 	for _, row := range doc.Steps {
 		wide = max(wide, min(width(plain(row.ID)), p.columns/4))
 	}
-	const about = 22 // what is told of a row behind it
+	const about = 22 // the width of the text after a row
 	cells := max(10, p.columns-wide-about-4)
 	p.line("%s", p.paint(faint, "  "+pad("", wide)+"  "+scale(doc.From, whole, cells)))
 	used := map[reprise.SpanKind]bool{}
@@ -117,7 +117,8 @@ func (p *page) timeline(name string, doc report.Timeline) {
 	}
 }
 
-// bar draws the spans of a step in so many cells. However short one is, it has a cell.
+// bar draws the spans of a step in the given number of cells. Even the shortest has a
+// cell.
 func (p *page) bar(t reprise.Timeline, row reprise.TimelineStep, cells int) string {
 	drawn, rank := make([]string, cells), make([]int, cells)
 	cell := func(at time.Time) int {
@@ -142,7 +143,7 @@ func (p *page) bar(t reprise.Timeline, row reprise.TimelineStep, cells int) stri
 	return strings.Join(drawn, "")
 }
 
-// rowWords tells how often a step was tried, how it stands, and how long the work took.
+// rowWords says how often a step was tried, its status, and how long the work took.
 func rowWords(row reprise.TimelineStep) string {
 	attempts, work, last := 0, time.Duration(0), ""
 	for _, s := range row.Spans {
@@ -166,7 +167,7 @@ func rowWords(row reprise.TimelineStep) string {
 	return text
 }
 
-// scale is a line of times of the day, each where its moment is.
+// scale returns a line of times of day, each at its position.
 func scale(from time.Time, whole time.Duration, cells int) string {
 	form := "15:04"
 	switch {

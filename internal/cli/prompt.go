@@ -18,19 +18,19 @@ import (
 	"reprise/internal/tui"
 )
 
-// asks reports whether there is a person to ask: a terminal to read from and
-// one to write to. JSON is for a program, and what works in the background
-// would be stopped by the terminal when it reads from it.
+// asks reports whether there is a person to ask: a terminal to read from and one to write
+// to. JSON output is for a program, and a background job would be stopped by the terminal
+// if it read.
 func (a *app) asks() bool {
 	in, ok := a.in.(*os.File)
 	_, out := a.terminal(a.err)
 	return ok && out && !a.json && term.IsTerminal(int(in.Fd())) && proc.Foreground(in)
 }
 
-// readLine asks and reads what a person types. ok is false at the end of the input. The
-// Escape key takes back what was typed: the line is empty, which every question takes for
-// no. A read that was given up keeps what it gets for the next one; nothing is read
-// between questions, so that a live view can have the keys.
+// readLine prompts and reads a line. ok is false at the end of the input. The Escape key
+// discards what was typed and returns an empty line, which every question takes as no. A
+// read that is abandoned keeps its input for the next one. Nothing is read between
+// questions, so that a live view can have the keys.
 func (a *app) readLine(ctx context.Context, prompt string) (line string, ok bool, err error) {
 	tty, _ := a.in.(*os.File)
 	if tty != nil && !term.IsTerminal(int(tty.Fd())) {
@@ -73,8 +73,8 @@ type typed struct {
 	err     error
 }
 
-// typeLine reads a line. On a terminal the Escape key ends it, with nothing; what other
-// keys send after an Escape is passed over.
+// typeLine reads a line. On a terminal the Escape key ends it, empty; escape sequences of
+// other keys are ignored.
 func typeLine(in *bufio.Reader, tty *os.File) typed {
 	var line []byte
 	for {
@@ -97,8 +97,8 @@ func typeLine(in *bufio.Reader, tty *os.File) typed {
 	}
 }
 
-// choose asks which of the options is taken. The words of the seeds' prompts
-// are understood beside numbers and keys; nothing typed chooses nothing.
+// choose asks which option to take. It accepts the words of the seeds' prompts as well as
+// numbers and keys; an empty line chooses nothing.
 func (a *app) choose(ctx context.Context, options []reprise.Option) (key string, err error) {
 	n, err := a.chooseOf(ctx, len(options), func(word string) int {
 		if word == "yes" || word == "y" {
@@ -113,13 +113,13 @@ func (a *app) choose(ctx context.Context, options []reprise.Option) (key string,
 	return options[n-1].Key, nil
 }
 
-// chooseNumber asks for one of n things; 0 stands for none of them.
+// chooseNumber asks for one of n things; 0 means none.
 func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
 	return a.chooseOf(ctx, n, func(string) int { return 0 })
 }
 
-// chooseOf asks for one of n things by its number or by a word that means one, 0 if it
-// means none. Nothing typed, and a word for no, choose nothing: 0.
+// chooseOf asks for one of n things, by number or by a word; means returns the number of
+// a word, or 0. An empty line or a word for no chooses nothing and returns 0.
 func (a *app) chooseOf(ctx context.Context, n int, means func(word string) int) (int, error) {
 	for {
 		line, ok, err := a.readLine(ctx, fmt.Sprintf("Your choice (1-%d, Enter to leave): ", n))
@@ -140,8 +140,8 @@ func (a *app) chooseOf(ctx context.Context, n int, means func(word string) int) 
 	}
 }
 
-// spoken finds the option a word stands for: its key, or "restart", which the
-// seed's prompt offers where the key is fresh.
+// spoken returns the option that a word selects: its key, or "restart", which the seed's
+// prompt uses where the key is fresh.
 func spoken(options []reprise.Option, word string) string {
 	switch {
 	case reprise.Offered(options, word):
@@ -154,9 +154,9 @@ func spoken(options []reprise.Option, word string) string {
 	return ""
 }
 
-// answerTo asks a person one question of a run. ok is false if they leave it
-// open. With options a number stands for its text; any other text is an answer of
-// their own where the question takes one, and else it is asked again.
+// answerTo asks a person one question. ok is false if they leave it open. If there are
+// options, a number selects one; any other text is the person's own answer if the
+// question accepts one, otherwise it asks again.
 func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, ok bool, err error) {
 	p := a.page(a.err)
 	p.gap()

@@ -23,8 +23,8 @@ import (
 	"reprise/settings"
 )
 
-// locate finds the project that a person means by a folder in it. Where something new is
-// started, that is the folder itself.
+// locate finds the project that a folder inside it refers to. For starting something new,
+// that is the folder itself.
 func (a *app) locate(dir string) (root, below string) {
 	if a.starts {
 		return project.Holder(dir)
@@ -37,15 +37,15 @@ func (a *app) locate(dir string) (root, below string) {
 }
 
 // judge reads and judges the project in a folder, or the one around it, with what all
-// commands share: the clock and, for a person who waits longer than a second, a line
-// that says so.
+// commands share: the clock and, for a person who waits longer than a second, a progress
+// line.
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	root, _ := a.locate(dir)
 	a.noted(root)
 	return a.look(ctx, dir, opts)
 }
 
-// look is judge for who does not work in the project.
+// look is judge for commands that do not work in the project.
 func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	root, _ := a.locate(dir)
 	a.stands(root)
@@ -63,14 +63,14 @@ func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (
 	return found, err
 }
 
-// judgeAgain judges a project that was found before. It shows and keeps nothing.
+// judgeAgain judges a project found before. It shows and stores nothing.
 func (a *app) judgeAgain(ctx context.Context, root string, opts project.JudgeOptions) (*project.Judgement, error) {
 	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
 	opts.Foresee, opts.Lapsed = engine.Foresee(root, opts.Now), engine.Lapsed(root, a.env, opts.Now)
 	return project.Judge(ctx, root, opts)
 }
 
-// settings reads what counts in a project: of a file that is not trusted nothing does.
+// settings reads the settings that apply to a project. An untrusted file has no effect.
 func (a *app) settings(root string) (*settings.Settings, *settings.Untrusted, error) {
 	trust, err := settings.OpenTrust(settings.TrustFile(a.env))
 	if err != nil {
@@ -82,8 +82,8 @@ func (a *app) settings(root string) (*settings.Settings, *settings.Untrusted, er
 	return settings.Load(settings.Options{User: settings.UserFile(a.env), Project: root, Trust: trust})
 }
 
-// hide takes the secrets that are known out of a text: those of the environment and
-// of the settings. Settings that cannot be read, or are not trusted, name none.
+// hide removes the known secrets from a text: those of the environment and the settings.
+// Unreadable or untrusted settings contribute none.
 func (a *app) hide(root string) func(string) string {
 	set, _, err := a.settings(root)
 	if err != nil {
@@ -92,8 +92,8 @@ func (a *app) hide(root string) func(string) string {
 	return redact.New(set.Known(os.Environ())).String
 }
 
-// distrusts tells which file would have to be trusted before a run is resumed, "" for none.
-// One that cannot be read is for others to tell.
+// distrusts returns the file that must be trusted before a run is resumed, or "".
+// Unreadable files are reported elsewhere.
 func (a *app) distrusts(root string) func(reprise.Ref) string {
 	_, untrusted, err := a.settings(root)
 	if err == nil && untrusted != nil {
@@ -116,7 +116,7 @@ func (a *app) distrusts(root string) func(reprise.Ref) string {
 	}
 }
 
-// whoDoes tells who does what comes next of a run: an agent or, in a workflow, a command;
+// whoDoes returns who does the next step of a run: an agent or, in a workflow, a command;
 // "" if no one is needed.
 func (a *app) whoDoes(root string) func(judged) string {
 	set, untrusted, err := a.settings(root)
@@ -127,7 +127,7 @@ func (a *app) whoDoes(root string) func(judged) string {
 		}
 		role := u.Role
 		if file, _ := engine.Origin(root, j.run.Ref); file != "" {
-			wf, _, _ := engine.ReadFlow(filepath.Join(root, filepath.FromSlash(file))) // that it cannot be read is a finding
+			wf, _, _ := engine.ReadFlow(filepath.Join(root, filepath.FromSlash(file))) // an unreadable one is a finding
 			var step *flow.Step
 			if wf != nil {
 				step = wf.Step(u.ID)
@@ -161,7 +161,7 @@ func (a *app) whoDoes(root string) func(judged) string {
 	}
 }
 
-// people are the roles by which conventions call a person.
+// people are the role names that conventions use for a person.
 var people = []string{"human", "user", reprise.Person}
 
 // args turns a mistake in the arguments into a usage error.
@@ -174,8 +174,8 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// oneRun makes a command take the name of a run, which the shell completes; run gets
-// it, "" for none.
+// oneRun makes a command take the name of a run, with shell completion; run receives it,
+// "" for none.
 func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Context, name string) error) {
 	cmd.Args = args(cobra.MaximumNArgs(1))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -203,7 +203,7 @@ func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Conte
 	}
 }
 
-// elsewhereError says that a run is that of a project below the folder.
+// elsewhereError reports that a run belongs to a project below the folder.
 type elsewhereError struct{ dir, name string }
 
 // Error implements error.
@@ -211,8 +211,8 @@ func (e *elsewhereError) Error() string {
 	return fmt.Sprintf("%s is a run of the project %s", e.name, e.dir)
 }
 
-// within is an *elsewhereError where a run is that of a project below the folder: what its
-// agents do, and what is recorded of it, belongs there.
+// within returns an *elsewhereError if a run belongs to a project below the folder: the
+// work of its agents and its records belong there.
 func within(found *project.Judgement, r *reprise.Run) error {
 	folder := found.Of(r)
 	if folder == "" {
@@ -221,9 +221,9 @@ func within(found *project.Judgement, r *reprise.Run) error {
 	return &elsewhereError{shortPath(filepath.Join(found.Root, filepath.FromSlash(folder))), nameIn(found.Runs, r)}
 }
 
-// called runs a command about the run of this name. In a folder that only holds projects
-// it moves into that of the run. Status lists the projects in a folder each by itself: a
-// name that only it gives moves the command, too.
+// called runs a command about the run with this name. In a folder that only contains
+// projects it moves into the run's project. A name that only status uses, which lists the
+// projects of a folder separately, also moves the command.
 func (a *app) called(ctx context.Context, dir *string, name string, run func(name string) error) error {
 	err := run(name)
 	if of, ok := errors.AsType[*elsewhereError](err); ok {
@@ -252,13 +252,13 @@ func (a *app) called(ctx context.Context, dir *string, name string, run func(nam
 	return run(nameIn(all.Runs, meant))
 }
 
-// nameIn is what a run is called in its own project.
+// nameIn returns what a run is called in its own project.
 func nameIn(runs []*reprise.Run, one *reprise.Run) string {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r.Project != one.Project })
 	return reprise.Names(runs)[one]
 }
 
-// folderFlags adds where the project is, and the form of the answer.
+// folderFlags adds -C and --json.
 func (a *app) folderFlags(cmd *cobra.Command, dir *string, schema string) {
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON ("+schema+")")
 	cmd.Flags().StringVarP(dir, "dir", "C", ".", "the project folder")
@@ -269,11 +269,11 @@ func completes(cmd *cobra.Command, flag string, list ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// errNoRun is why a name is refused that no run has.
+// errNoRun means that no run has a given name.
 var errNoRun = errors.New("no run is called")
 
-// pick returns the run an argument means; without one, the first that a list shows. It is
-// nil where there are no runs.
+// pick returns the run an argument refers to or, without one, the first in display order;
+// nil if there are none.
 func pick(runs []*reprise.Run, arg string) (*reprise.Run, error) {
 	if arg == "" {
 		if len(runs) == 0 {
@@ -308,8 +308,8 @@ func oneOf(runs []*reprise.Run, names map[*reprise.Run]string) string {
 	return "name one of: " + strings.Join(list, ", ") + "; `reprise status` shows them"
 }
 
-// candidates lists the runs that are meant: the one that is named, else every
-// one that was begun and is open.
+// candidates lists the runs that are meant: the named one, or all open ones that were
+// begun.
 func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	names := reprise.Names(found.Runs)
 	if arg != "" {
@@ -331,8 +331,8 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	return list, nil
 }
 
-// contested lists the runs that are marked complete while something speaks against it.
-// Nothing of them can be resumed as it stands, but they are not well either.
+// contested lists the runs that are marked complete although something contradicts that.
+// They cannot be resumed as they are, but they are not fine either.
 func contested(found *project.Judgement) (list []judged) {
 	names := reprise.Names(found.Runs)
 	for _, r := range byState(found) {
@@ -343,7 +343,7 @@ func contested(found *project.Judgement) (list []judged) {
 	return list
 }
 
-// worst is what looking at some runs comes to: the worst of what looking at each does.
+// worst returns the worst outcome of looking at some runs.
 func worst(list []judged) reprise.Outcome {
 	worst := reprise.OutcomeNothing
 	for _, j := range list {
@@ -352,8 +352,8 @@ func worst(list []judged) reprise.Outcome {
 	return worst
 }
 
-// several is returned where several runs could be meant and no person can be asked; verb
-// is the command that takes one.
+// several returns the error for an ambiguous run when no person can be asked; verb is the
+// command that takes one.
 func (a *app) several(verb string, list []judged) error {
 	var names []string
 	for _, j := range list[:min(8, len(list))] {
@@ -362,13 +362,13 @@ func (a *app) several(verb string, list []judged) error {
 	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+strings.Join(names, ", "), "%d runs to choose from, and there is no terminal to ask on", len(list))
 }
 
-// nothing says that there is no run, in the form that was asked for.
+// nothing says that there is no run, in the requested format.
 func (a *app) nothing(found *project.Judgement, document any, say func(*page)) error {
 	a.came(found.Nothing())
 	return a.print(document, say)
 }
 
-// noRuns says that the project has none, with everything that was found beside.
+// noRuns says that the project has none, with everything else that was found.
 func noRuns(found *project.Judgement) func(*page) {
 	return func(p *page) {
 		p.all = true
@@ -376,18 +376,18 @@ func noRuns(found *project.Judgement) func(*page) {
 	}
 }
 
-// outcomeCodes is the one table from outcomes to exit codes.
+// outcomeCodes is the single table from outcomes to exit codes.
 var outcomeCodes = map[reprise.Outcome]int{
 	reprise.OutcomeOK: exitOK, reprise.OutcomeFailed: exitUnexpected, reprise.OutcomeNothing: exitNothing, reprise.OutcomeCaution: exitCaution,
 	reprise.OutcomeBlocked: exitBlocked, reprise.OutcomeAsk: exitNeedsAnswer, reprise.OutcomeHeld: exitHeld,
 	reprise.OutcomeUnreadable: exitUnreadable, reprise.OutcomeWait: exitWait,
 }
 
-// came sets the exit code to that of an outcome.
+// came sets the exit code for an outcome.
 func (a *app) came(to reprise.Outcome) { a.code = outcomeCodes[to] }
 
-// print gives the answer of a command: JSON for programs, else a page for a person, who
-// gets a long one through a pager.
+// print prints the answer of a command: JSON for programs, otherwise a page for a person,
+// through a pager if it is long.
 func (a *app) print(document any, say func(*page)) error {
 	if a.json {
 		return a.writeJSON(a.out, document)
@@ -402,10 +402,10 @@ func (a *app) print(document any, say func(*page)) error {
 	return a.paged(text.Bytes())
 }
 
-// addIf adds the guard against a state that changed since someone looked at it.
+// addIf adds the guard against a state that has changed since it was looked at.
 func addIf(cmd *cobra.Command, digest *string) {
 	cmd.Flags().Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
-		// A variable that turned out empty must not be no guard at all.
+		// A variable that turned out empty must not disable the guard.
 		if !regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`).MatchString(text) {
 			return errors.New("that is not a digest; `reprise check RUN --json` shows it")
 		}
@@ -414,8 +414,8 @@ func addIf(cmd *cobra.Command, digest *string) {
 	})
 }
 
-// as refuses a run that is not as it was when someone looked at it; digest is "" where
-// that does not matter.
+// as rejects a run that has changed since it was looked at; digest is "" if that does not
+// matter.
 func (j judged) as(verb, digest string) error {
 	if digest == "" {
 		return nil

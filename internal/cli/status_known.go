@@ -11,8 +11,8 @@ import (
 	"reprise/settings"
 )
 
-// known gives the projects that this person works in and that are here, newest first and
-// each once, and their folders.
+// known returns the existing projects that this user works in, newest first and without
+// duplicates, and their folders.
 func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err error) {
 	list, err := settings.OpenProjects(settings.ProjectsFile(a.env))
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err err
 	return dirs, here, nil
 }
 
-// projects lists projects, and how many runs of each there are.
+// projects lists projects with their numbers of runs.
 func (p *page) projects(list []settings.Seen, found *project.Judgement) {
 	widest := 0
 	var paths []string
@@ -75,8 +75,8 @@ func (p *page) projects(list []settings.Seen, found *project.Judgement) {
 	p.gap()
 }
 
-// resolved is where a folder lies once every link on the way to it is followed, by which
-// two names are known to be of one folder; the name itself where that cannot be told.
+// resolved returns a folder with every link resolved, so that two names of one folder
+// compare equal; the name itself if that fails.
 func resolved(dir string) string {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func resolved(dir string) string {
 	return at
 }
 
-// shortPath is a folder as seen from here, if that is shorter.
+// shortPath returns a folder as seen from here, if that is shorter.
 func shortPath(path string) string {
 	here, err := filepath.Abs(".")
 	if rel, no := filepath.Rel(here, path); err == nil && no == nil && len(rel) < len(path) {
@@ -97,8 +97,8 @@ func shortPath(path string) string {
 	return path
 }
 
-// noted adds a project to the list where one is kept. Who only wants to look is told
-// where that fails, and looks all the same; a list that cannot be read is for --known.
+// noted adds a project to the list, if one is kept. A failure is reported but does not
+// stop a command that only reads; an unreadable list is reported by --known.
 func (a *app) noted(root string) {
 	list, err := settings.OpenProjects(settings.ProjectsFile(a.env))
 	if err != nil || !list.Kept() {

@@ -16,10 +16,10 @@ import (
 	"reprise/settings"
 )
 
-// How long a shell prompt waits. promptTime is for the whole project: with starting and
-// ending, less than 30 ms. Only a project with very many runs, or a machine that is too busy
-// for a glance, makes it wait until glanceTime; walkTime is then for finding out whether the
-// glance saw everything.
+// How long a shell prompt waits. promptTime covers the whole project: with process start
+// and exit, less than 30 ms. Only a project with very many runs, or a very busy machine,
+// makes it wait until glanceTime. walkTime is then for finding out whether the glance saw
+// everything.
 var (
 	promptTime = 20 * time.Millisecond
 	walkTime   = 5 * time.Millisecond
@@ -27,9 +27,9 @@ var (
 )
 
 // short prints one line for a shell prompt: how many runs of the project around a folder
-// are open, as status calls them, and nothing where none is. A glance shows the runs in
-// folders named as those of agents are, and those that an earlier look found elsewhere.
-// Where it takes too long to find out whether there are more, an ellipsis says so.
+// are open, by state, and nothing if none is. A glance covers the folders that agents use
+// and the places where an earlier look found runs. If checking for more takes too long,
+// an ellipsis says so.
 func (a *app) short(ctx context.Context, dir string) error {
 	glance, cancel := context.WithDeadline(ctx, a.began.Add(glanceTime))
 	defer cancel()
@@ -85,7 +85,7 @@ type judgedOr struct {
 
 func orErr(found *project.Judgement, err error) judgedOr { return judgedOr{found, err} }
 
-// promptLine counts the open runs by their state.
+// promptLine counts the open runs by state.
 func promptLine(found *project.Judgement) string {
 	var parts []string
 	for _, state := range []reprise.State{reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable} {
@@ -102,8 +102,8 @@ func promptLine(found *project.Judgement) string {
 	return strings.Join(parts, " ")
 }
 
-// places are where an earlier look found the runs of a project, never nil. They are only
-// where to look: a glance reads what is there now.
+// places returns where an earlier look found the runs of a project, never nil. They are
+// only places to look: a glance reads what is there now.
 func (a *app) places(root string) []string {
 	list := []string{}
 	if root, err := filepath.Abs(root); err == nil {
@@ -114,9 +114,9 @@ func (a *app) places(root string) []string {
 	return slices.DeleteFunc(list, func(p string) bool { return !filepath.IsLocal(p) })
 }
 
-// keepPlaces remembers where runs of a project are that a glance does not find by itself,
-// if looking for them took longer than a prompt waits. It is kept with the user's caches:
-// nothing is lost with it, so a failure is no one's.
+// keepPlaces remembers where the runs are that a glance does not find by itself, if
+// finding them took longer than a prompt waits. They are kept in the user's cache:
+// nothing is lost with it, so failures are ignored.
 func (a *app) keepPlaces(found *project.Judgement, took time.Duration) {
 	file := settings.PlacesFile(a.env, found.Root)
 	if took < promptTime || file == "" {

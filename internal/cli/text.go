@@ -10,18 +10,17 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// maxMarks is how many combining marks one letter may carry; no language needs
-// more.
+// maxMarks is how many combining marks one letter may carry; no language needs more.
 const maxMarks = 4
 
-// plain makes text from a file fit for a terminal: one line, no control
-// characters, nothing that reorders or hides what stands beside it. What is
-// taken out is shown as an escape, so that nothing vanishes unseen.
+// plain makes text from a file safe for a terminal: one line, no control characters,
+// nothing that reorders or hides its surroundings. Whatever is removed is shown as an
+// escape, so that nothing disappears unnoticed.
 func plain(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	space := false
-	marks := 0 // combining marks in a row: they take no room and could be piled up without end
+	marks := 0 // consecutive combining marks: they take no space and could be stacked without limit
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if unicode.Is(unicode.M, r) {
@@ -53,13 +52,13 @@ func plain(s string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// maxBlanks is how many blanks in a row are shown as such in a word of a command: more
+// maxBlanks is how many consecutive spaces are shown as such in a word of a command: more
 // look like nothing, or push what follows out of sight.
 const maxBlanks = 8
 
-// quoted gives a word as a person would type it to a shell, and exactly that word: no
-// two words look the same. What cannot be seen is shown as an escape, in the way that
-// bash and zsh read them, and so are many blanks in a row.
+// quoted returns a word as a person would type it in a shell, unambiguously: no two words
+// look the same. Invisible characters, and many consecutive spaces, are shown as escapes
+// that bash and zsh understand.
 func quoted(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@%+=,-") == "" {
 		return s
@@ -81,7 +80,7 @@ func quoted(s string) string {
 			escape(`\%c`, "ntr"[short])
 		case r == utf8.RuneError && n == 1, r < ' ', r == 0x7f:
 			escape(`\x%02x`, s[i])
-		case r == '\\' || r == '\'': // plain in the one form, an escape in the other
+		case r == '\\' || r == '\'': // literal in one form, an escape in the other
 			b.WriteString(`\` + string(r))
 		case r == ' ':
 			run := len(s[i:]) - len(strings.TrimLeft(s[i:], " "))
@@ -105,7 +104,7 @@ func quoted(s string) string {
 	return "$'" + b.String() + "'"
 }
 
-// commandWords gives a command word by word, so that nothing of it can be taken for
+// commandWords formats a command word by word, so that nothing in it can be mistaken for
 // something else.
 func commandWords(argv []string) string {
 	words := make([]string, len(argv))
@@ -115,8 +114,8 @@ func commandWords(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// readable is a text that someone can read: one that is an object for programs is
-// left out where there is room for a sentence only.
+// readable returns text for people: an object for programs is omitted where there is room
+// only for a sentence.
 func readable(s string) string {
 	if strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s)) {
 		return ""
@@ -124,10 +123,10 @@ func readable(s string) string {
 	return s
 }
 
-// width is the number of columns a text takes on a terminal.
+// width returns the number of terminal columns of a text.
 func width(s string) int { return displaywidth.String(s) }
 
-// fit cuts a text to at most n columns, with an ellipsis where it was cut.
+// fit truncates a text to n columns, with an ellipsis.
 func fit(s string, n int) string {
 	if n <= 0 {
 		return ""
@@ -138,12 +137,12 @@ func fit(s string, n int) string {
 	return displaywidth.TruncateString(s, n, "…")
 }
 
-// pad fills a text with blanks to n columns.
+// pad fills a text with spaces to n columns.
 func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-width(s)))
 }
 
-// wrap breaks a text into lines of at most n columns, at blanks where it can.
+// wrap breaks a text into lines of at most n columns, at spaces if possible.
 func wrap(s string, n int) []string {
 	n = max(n, 8)
 	var lines []string
@@ -174,9 +173,9 @@ func wrap(s string, n int) []string {
 	return lines
 }
 
-// wrapExact breaks what quoted made into lines of at most n columns that give it again
-// when they are put together: before blanks where it can, and no blank is left out. A
-// line that does not begin with a blank continues a word.
+// wrapExact breaks the output of quoted into lines of at most n columns whose
+// concatenation is the original: before spaces if possible, without dropping any. A line
+// that does not begin with a space continues a word.
 func wrapExact(s string, n int) []string {
 	n = max(n, 2*maxBlanks)
 	var lines []string

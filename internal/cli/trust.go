@@ -18,7 +18,7 @@ import (
 	"reprise/settings"
 )
 
-// engine makes the engine for this project, its settings read and trusted.
+// engine creates the engine for this project, with its settings read and trusted.
 func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 	set, err := s.settings()
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 	return e, nil
 }
 
-// settings reads the settings. Those of the project count only once a person
-// trusts them: they name commands.
+// settings reads the settings. Those of the project take effect only once a person trusts
+// them, because they contain commands.
 func (s *job) settings() (*settings.Settings, error) {
 	trust, err := s.trusts()
 	if err != nil {
@@ -66,14 +66,14 @@ func (s *job) settings() (*settings.Settings, error) {
 		return nil, err
 	}
 	if set, untrusted, err = settings.Load(o); err == nil && untrusted != nil {
-		return nil, s.notTrusted(untrusted, false) // changed while a person was reading
+		return nil, s.notTrusted(untrusted, false) // changed while the user was reading
 	}
 	return set, err
 }
 
-// askTrust shows what a file would start and asks whether that is trusted; a no is an
-// error. A dry run asks no one and keeps nothing: what it was told to trust counts for
-// this job alone. changed tells that a run was started from another version of the file.
+// askTrust shows what a file would start and asks whether to trust it; a no is an error.
+// A dry run does not ask and stores nothing: what it was told to trust counts for this
+// job alone. changed says that the run was started from another version of the file.
 func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 	trust, err := s.trusts()
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 	return trust.Trust(u.Path, u.Hash, s.now())
 }
 
-// notTrusted tells that a project's settings, or a workflow file, name commands that are
-// not trusted. It is fit for a terminal as it is: a person decides by it.
+// notTrusted reports that settings or a workflow file contain commands that are not
+// trusted. The text is already safe for a terminal, since a person decides by it.
 func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	text := "read " + plain(filepath.Base(u.Path)) + ": "
 	if changed {
@@ -122,13 +122,13 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change without another question"
 	}
 	hint := "review it, then `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "`; you are asked again when it changes"
-	if s.flags.dry { // it keeps nothing
+	if s.flags.dry { // it stores nothing
 		hint = "`reprise trust " + quoted(s.inside(u.Path)) + "` shows it and asks; `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "` looks without keeping that"
 	}
 	return &failure{code: exitBlocked, err: errors.New(text), safe: true, hint: hint}
 }
 
-// startWords shows a command of the settings, and that it asks no one.
+// startWords shows a configured command, and whether it works without asking.
 func startWords(a settings.Agent) string {
 	words := a.Preset
 	if len(a.Command) > 0 {
@@ -168,7 +168,7 @@ func (p *page) trust(u *settings.Untrusted) {
 	p.gap()
 }
 
-// flowPath is the place of a workflow file, as trust names it.
+// flowPath returns the path of a workflow file, as used for trust.
 func (s *job) flowPath(name string) string {
 	return filepath.Join(s.root, filepath.FromSlash(name))
 }
@@ -178,8 +178,8 @@ func (s *job) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
 	return engine.ReadFlow(s.flowPath(name))
 }
 
-// workflow reads the workflow file a run was started from, as it is now. It names
-// commands: it must be trusted on this machine; what state files say of it proves
+// workflow reads the workflow file a run was started from, as it is now. It contains
+// commands, so it must be trusted on this machine; what state files say about it proves
 // nothing.
 func (s *job) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
 	w, hash, err := s.untrustedWorkflow(file)
@@ -196,7 +196,7 @@ func (s *job) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
 	return w, hash, nil
 }
 
-// untrustedWorkflow is workflow for those who start nothing of it.
+// untrustedWorkflow is workflow for commands that start nothing from it.
 func (s *job) untrustedWorkflow(file string) (*flow.Workflow, reprise.Hash, error) {
 	w, hash, err := s.readFlow(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -206,8 +206,8 @@ func (s *job) untrustedWorkflow(file string) (*flow.Workflow, reprise.Hash, erro
 	return w, hash, err
 }
 
-// trustOrigin asks for trust in the workflow file a run was started from, before
-// the engine wants to read it.
+// trustOrigin asks for trust in the workflow file a run was started from, before the
+// engine reads it.
 func (s *job) trustOrigin(ref reprise.Ref) error {
 	file, hash := engine.Origin(s.root, ref)
 	if file == "" {
@@ -215,13 +215,13 @@ func (s *job) trustOrigin(ref reprise.Ref) error {
 	}
 	w, have, err := s.readFlow(file)
 	if err != nil {
-		return nil // the engine says what is wrong with it
+		return nil // the engine reports what is wrong with it
 	}
 	return s.trustFlow(file, w, have, have != hash)
 }
 
-// trustFlow asks whether the commands of a workflow file may be started, once
-// for each content.
+// trustFlow asks whether the commands of a workflow file may be started, once for each
+// content.
 func (s *job) trustFlow(name string, w *flow.Workflow, hash reprise.Hash, changed bool) error {
 	trust, err := s.trusts()
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *job) trustFlow(name string, w *flow.Workflow, hash reprise.Hash, change
 	return s.askTrust(s.untrustedFlow(name, w, hash), changed)
 }
 
-// untrustedFlow says what a workflow file would start.
+// untrustedFlow returns what a workflow file would start.
 func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
 	u := &settings.Untrusted{Path: s.flowPath(name), Hash: hash}
 	for _, st := range w.Steps() {

@@ -9,34 +9,34 @@ import (
 	"syscall"
 )
 
-// Where the reader of our output is gone, as in `reprise run x | head -1`, the
-// system ends a program that writes on. For a command that only looks that is right,
-// and quiet. It is not for one that changes something: an attempt would be cut off
-// in the middle, as by a crash.
+// If the reader of our output is gone, as in `reprise run x
 //
-// Work is stopped then as Ctrl-C stops it, recorded, and ends with exitUnread: as
-// with every program in a pipe, who takes no more wants no more, and no one would see
-// what is asked or spent. To let it continue, write to a file. What is about
-// to be changed by `repair`, `clean` and `undo` is changed completely: it was agreed
-// to as a whole.
+// head -1`, the system ends a program that keeps writing. For a command that only reads,
+// that is right, and quiet. For one that changes something it is not: an attempt would be
+// cut off in the middle, as by a crash.
+//
+// Work is then stopped as by Ctrl-C, recorded, and ends with exitUnread: as with every
+// program in a pipe, a reader that leaves wants no more, and no one would see what is
+// asked or spent. To let it continue, write to a file. Changes by `repair`, `clean` and
+// `undo` are completed: they were agreed to as a whole.
 
-// outlive lets the process live on when no one reads what it writes; unread is closed
-// then. It counts for the rest of the process.
+// outlive lets the process survive when no one reads its output; unread is then closed.
+// It applies for the rest of the process.
 func (a *app) outlive() {
 	if a.unread != nil {
 		return
 	}
 	a.unread = make(chan struct{})
 	gone := sync.OnceFunc(func() { close(a.unread) })
-	// To be told of the signal keeps it from ending us; to ignore it would do that
-	// for the agents as well, which inherit what is ignored. It says nothing of whose
-	// pipe is closed, an agent's standard input perhaps, so no one listens.
+	// Being notified of the signal keeps it from ending us. Ignoring it would do so for
+	// the agents as well, which inherit ignored signals. The signal does not say whose
+	// pipe is closed (it may be an agent's standard input), so no one listens.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	a.out, a.err = a.heard(a.out, gone), a.heard(a.err, gone)
 }
 
-// heard calls gone when the reader of w is gone. A terminal stays what it is:
-// its end is a hang-up.
+// heard calls gone when the reader of w is gone. A terminal does not count: its end is a
+// hang-up.
 func (a *app) heard(w io.Writer, gone func()) io.Writer {
 	if _, is := a.terminal(w); is {
 		return w
@@ -48,7 +48,7 @@ func (a *app) heard(w io.Writer, gone func()) io.Writer {
 	}}
 }
 
-// outlet is a way out that may be closed at its other end, or lead to a full disk.
+// outlet is an output that may be closed at the other end, or lead to a full disk.
 type outlet struct {
 	w    io.Writer
 	lost func(error) // called with every error
@@ -80,7 +80,7 @@ func (e *lostError) Hint() string {
 // isUnread reports whether the reader of our output is gone.
 func (a *app) isUnread() bool {
 	select {
-	case <-a.unread: // nil, and never ready, where we do not outlive it
+	case <-a.unread: // nil, and never ready, if we do not outlive it
 		return true
 	default:
 		return false

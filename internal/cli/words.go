@@ -11,14 +11,14 @@ import (
 	"reprise/report"
 )
 
-// judged is one run with what was decided about it.
+// judged is one run with the decision about it.
 type judged struct {
 	run    *reprise.Run
 	name   string // what a person calls it on the command line
 	d      reprise.Decision
 	o      reprise.Observed
 	plan   report.Plan
-	digest func() string // of a large run it takes a moment, and few ask for it
+	digest func() string // takes a moment for a large run, and is rarely needed
 }
 
 func newJudged(r *reprise.Run, name string, found *project.Judgement) judged {
@@ -29,23 +29,23 @@ func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observ
 	return judged{run: r, name: name, d: d, o: o, plan: report.NewPlan(r, d, o), digest: digest}
 }
 
-// open lists what a person is asked, or is asked once the run is resumed.
+// open lists what a person is asked, or will be asked once the run is resumed.
 func (j judged) open() []reprise.Question { return j.d.Unanswered(j.run) }
 
-// form is how runs of one kind are named and shown.
+// form says how runs of one kind are named and shown.
 type form struct {
 	name     string                    // the workflow type as the seeds call it
-	of       string                    // between that name and what the run is about
-	about    func(*reprise.Run) string // what that is; nil stands for its id
+	of       string                    // between that name and the subject of the run
+	about    func(*reprise.Run) string // the subject; nil means its id
 	numbered bool                      // its steps are the numbered phases of the seed
-	staged   bool                      // the phase of a unit tells a person more than its id and title do
+	staged   bool                      // the phase of a unit says more than its id and title
 	rounds   bool                      // a unit is named by its phase alone
 	show     func(*page, judged)
-	// confirm, if set, is shown in place of the usual confirmation.
+	// confirm, if set, replaces the usual confirmation.
 	confirm func(*page, judged)
 }
 
-// formOf is the one table of how kinds of runs are shown.
+// formOf is the single table of how kinds of runs are shown.
 func formOf(k reprise.Kind) form {
 	switch k {
 	case reprise.KindStory:
@@ -81,7 +81,7 @@ func subject(r *reprise.Run) string {
 	return f.name + f.of + clip(r.ID, 60)
 }
 
-// loopSubject is what a loop is about: its id says again that it is one.
+// loopSubject returns what a loop is about; its id only repeats that it is a loop.
 func loopSubject(r *reprise.Run) string {
 	about := strings.TrimLeft(strings.TrimPrefix(clip(r.ID, 60), "qa-loop"), "- ")
 	if about != "" && about[0] >= '0' && about[0] <= '9' {
@@ -90,7 +90,7 @@ func loopSubject(r *reprise.Run) string {
 	return about
 }
 
-// ownTitle is the title of a run, "" where that is only its id again.
+// ownTitle returns the title of a run, or "" if it only repeats the id.
 func ownTitle(r *reprise.Run) string {
 	if title := plain(r.Title); title != plain(r.ID) {
 		return title
@@ -98,10 +98,10 @@ func ownTitle(r *reprise.Run) string {
 	return ""
 }
 
-// clip makes text from a file harmless and no wider than n columns.
+// clip sanitizes text from a file and truncates it to n columns.
 func clip(s string, n int) string { return fit(plain(s), n) }
 
-// words gives a frozen word as people write it.
+// words formats an enumeration word for people.
 func words(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") }
 
 var symbols = map[reprise.State]string{
@@ -126,7 +126,7 @@ var (
 	verdictColours  = map[reprise.Verdict]string{reprise.Safe: green, reprise.Caution: yellow, reprise.BlockedVerdict: red}
 )
 
-// tally gives "2 interrupted, 1 waiting" in the order of urgency.
+// tally returns "2 interrupted, 1 waiting", most urgent first.
 func tally(counts map[reprise.State]int) string {
 	var parts []string
 	for s := reprise.NotStarted; s <= reprise.Unreadable; s++ {
@@ -137,10 +137,10 @@ func tally(counts map[reprise.State]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// age tells in words how old the last activity of a run is.
+// age says how old a run's last activity is.
 func (p *page) age(r *reprise.Run) string { return reprise.Age(p.now, r.LastActivity) }
 
-// ago tells how long ago a run was active, in words that can end a sentence.
+// ago says how long ago a run was active, as the end of a sentence.
 func (p *page) ago(j judged) string {
 	if j.plan.AgeSeconds == nil {
 		if j.run.LastActivity.After(p.now) {
@@ -151,7 +151,7 @@ func (p *page) ago(j judged) string {
 	return reprise.Ago(p.now, p.now.Add(-time.Duration(*j.plan.AgeSeconds)*time.Second))
 }
 
-// activity tells when a run was last active, exactly and in words.
+// activity says when a run was last active, exactly and in words.
 func (p *page) activity(j judged) string {
 	if j.run.LastActivity.IsZero() {
 		return "unknown: its files record no time"
@@ -159,7 +159,7 @@ func (p *page) activity(j judged) string {
 	return j.run.LastActivity.UTC().Format(time.RFC3339) + " (" + p.ago(j) + ")"
 }
 
-// since begins a sentence about a run's last activity with what it was then.
+// since begins a sentence about a run's last activity.
 func (p *page) since(j judged) string {
 	switch j.d.State {
 	case reprise.Running:
@@ -170,7 +170,7 @@ func (p *page) since(j judged) string {
 	return words(j.d.State) + ", last active " + p.ago(j)
 }
 
-// verdict tells in one sentence whether resuming is safe.
+// verdict says in one sentence whether resuming is safe.
 func verdict(j judged) (mark, text string) {
 	mark = verdictMarks[j.d.Verdict]
 	switch {
@@ -209,7 +209,7 @@ func verdict(j judged) (mark, text string) {
 	return mark, "NOTHING TO RESUME"
 }
 
-// cautions names what a person should look at first.
+// cautions names what to look at first.
 func cautions(j judged) string {
 	var parts []string
 	add := func(n int, one, many string) {
@@ -238,7 +238,7 @@ func validationWords(v report.Validation) string {
 	return cmp.Or(strings.Join(parts, ", "), report.Clean)
 }
 
-// named joins what a step or a unit is called: many titles name the id themselves.
+// named joins an id and a title; many titles contain the id themselves.
 func named(id, between, title string) string {
 	id, title = clip(id, 60), clip(title, 200)
 	switch {
@@ -253,7 +253,7 @@ func named(id, between, title string) string {
 // stepName is what a person calls a step.
 func stepName(id, title string) string { return named(id, " ", title) }
 
-// withRole adds who does it.
+// withRole appends the role.
 func withRole(text, role string) string {
 	if role == "" {
 		return text
@@ -261,7 +261,7 @@ func withRole(text, role string) string {
 	return text + " -- @" + clip(role, 30)
 }
 
-// unitLabel names a unit and who does it.
+// unitLabel names a unit and its role.
 func unitLabel(u reprise.Unit, between string) string {
 	text := named(u.ID, between, u.Title)
 	if u.Role != "" {
@@ -270,7 +270,7 @@ func unitLabel(u reprise.Unit, between string) string {
 	return text
 }
 
-// unitWords names a unit, who does it, and why it is its turn.
+// unitWords names a unit, its role, and why it is next.
 func unitWords(u reprise.Unit) string {
 	text := unitLabel(u, " - ")
 	if u.Reason != "" {
@@ -287,7 +287,7 @@ func unitTexts(units []reprise.Unit) []string {
 	return texts
 }
 
-// stepWords tells the status of a step and how well it is founded.
+// stepWords describes the status of a step and how well it is supported.
 func stepWords(s *reprise.Step) string {
 	text := words(s.Status)
 	if s.Status == reprise.Done && s.Grade != 0 {
@@ -296,7 +296,8 @@ func stepWords(s *reprise.Step) string {
 	return text
 }
 
-// findingWords tells a finding, with what it is about where it does not say so.
+// findingWords returns a finding's message, with the subject if the message does not
+// mention it.
 func findingWords(x reprise.Finding) string {
 	if x.Subject == "" || strings.Contains(x.Message, x.Subject) {
 		return x.Message
@@ -304,7 +305,7 @@ func findingWords(x reprise.Finding) string {
 	return clip(x.Subject, 60) + ": " + x.Message
 }
 
-// findingTexts are the findings of one severity.
+// findingTexts returns the findings of one severity.
 func findingTexts(findings []reprise.Finding, s reprise.Severity) []string {
 	var texts []string
 	for _, x := range findings {
@@ -344,7 +345,7 @@ func pointWords(j judged) string {
 	return withRole(text, u.Role)
 }
 
-// whereWords tells where a run stands, short: "phase 3 (implement)".
+// whereWords says where a run stands, briefly: "phase 3 (implement)".
 func whereWords(j judged) string {
 	if u := j.d.Point; u != nil {
 		if i := report.PointStep(j.run, *u); i >= 0 && formOf(j.run.Kind).numbered {
@@ -354,7 +355,7 @@ func whereWords(j judged) string {
 	return cmp.Or(clip(j.run.Phase, 60), doneWords(j.run.Progress()))
 }
 
-// doneWords tells how many steps are done, and how many were left out.
+// doneWords says how many steps are done, and how many were skipped.
 func doneWords(p reprise.Progress) string {
 	text := fmt.Sprintf("%d of %d done", p.Done-p.Skipped, p.Total)
 	if p.Skipped > 0 {
@@ -363,7 +364,7 @@ func doneWords(p reprise.Progress) string {
 	return text
 }
 
-// nextWords tells what would come next, or what is waited for; "" for nothing.
+// nextWords says what comes next, or what is being waited for; "" for nothing.
 func nextWords(r *reprise.Run, d reprise.Decision) string {
 	questions := r.PendingQuestions()
 	switch {
@@ -383,13 +384,13 @@ func nextWords(r *reprise.Run, d reprise.Decision) string {
 	return text
 }
 
-// shortHash is as much of a commit's hash as people read.
+// shortHash abbreviates a commit hash.
 func shortHash(h string) string {
 	runes := []rune(plain(h))
 	return string(runes[:min(10, len(runes))])
 }
 
-// commitWords lists the commits on record for a step.
+// commitWords lists the recorded commits of a step.
 func commitWords(r *reprise.Run, step, last string) string {
 	var short []string
 	if s := r.Step(step); s != nil {
@@ -403,7 +404,7 @@ func commitWords(r *reprise.Run, step, last string) string {
 	return cmp.Or(strings.Join(short, ", "), "none on record")
 }
 
-// gitWords tells in short how the repository stands.
+// gitWords summarizes the state of the repository.
 func gitWords(o reprise.Observed) string {
 	g := o.Git
 	switch {
@@ -430,7 +431,7 @@ func gitWords(o reprise.Observed) string {
 	return text
 }
 
-// firstReason is the most important reason of a decision, or another text.
+// firstReason returns the most important reason of a decision, or other.
 func firstReason(d reprise.Decision, other string) string {
 	if len(d.Reasons) == 0 {
 		return other

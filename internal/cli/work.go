@@ -28,17 +28,17 @@ import (
 	"reprise/upkeep"
 )
 
-// workFlags are what the commands that start agents take.
+// workFlags are the flags of the commands that start agents.
 type workFlags struct {
 	upkeepFlags
 	mode     string
 	until    string
-	parallel int // 0 leaves it to the settings
+	parallel int // 0 means as configured
 	orphans  bool
 	trust    bool
-	consent  string // the flag that trusts, "" for --trust
+	consent  string // the flag that grants trust, "" for --trust
 	wait     bool
-	starts   bool // something new, in the very folder that is named
+	starts   bool // something new is started, in exactly the named folder
 }
 
 var modes = []string{string(engine.Autopilot), string(engine.Interactive), string(engine.Preflight)}
@@ -50,7 +50,7 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
 	flags.Func("parallel", "steps at the same time, `int` from 1 to 64 (default: what the settings say)", func(text string) (err error) {
 		if f.parallel, err = strconv.Atoi(text); err != nil || f.parallel < 1 || f.parallel > 64 {
-			err = errors.New("it can be 1 to 64") // the bounds of the settings
+			err = errors.New("it can be 1 to 64") // the limits of the settings
 		}
 		return err
 	})
@@ -67,8 +67,8 @@ func (f *workFlags) check() error {
 	return nil
 }
 
-// modeOf is the mode for a run: the one asked for, else the one it was started
-// in, else interactive.
+// modeOf returns the mode for a run: the requested one, else the one it was started in,
+// else interactive.
 func (f *workFlags) modeOf(started string) engine.Mode {
 	for _, mode := range []string{f.mode, started} {
 		if slices.Contains(modes, mode) {
@@ -78,8 +78,7 @@ func (f *workFlags) modeOf(started string) engine.Mode {
 	return engine.Interactive
 }
 
-// job is one piece of work on a project, from its first signal handler to its
-// summary.
+// job is one piece of work on a project, from its first signal handler to its summary.
 type job struct {
 	*app
 	flags workFlags
@@ -87,7 +86,7 @@ type job struct {
 	below string // the part of its state that the command was called in
 	ctx   context.Context
 	hard  chan struct{} // closed to end everything at once
-	// trusts gives what the person trusts, read once: what they trust for a dry run
+	// trusts returns what the user trusts, read once: what they trust for a dry run
 	// counts for this job alone.
 	trusts func() (*settings.Trust, error)
 
@@ -96,19 +95,20 @@ type job struct {
 	screen *tui.Screen
 	lines  *lineLog
 	run    string
-	// opening is what a person is shown first, once the engine starts something: before
-	// that it may still refuse.
+	// opening is shown first, once the engine starts something; until then it may still
+	// refuse.
 	opening func()
 	done    map[string]reprise.Progress // by run
-	// notices tells a person who is elsewhere, nil for no one; told are those that were sent.
+	// notices notifies a person who is elsewhere, nil for no one; told are the notices
+	// already sent.
 	notices *notify.Notifier
 	told    map[string]bool
-	// traces are sent where the environment names a collector, nil where it does not.
+	// traces are sent if the environment names a collector; nil if not.
 	traces *otlp.Exporter
 }
 
-// work lets f work with signals in order: the first asks to stop, the second
-// ends everything at once. An output whose reader is gone asks to stop, too.
+// work runs f with signal handling: the first signal asks to stop, the second ends
+// everything at once. Output whose reader is gone also asks to stop.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) error {
 	a.outlive()
 	a.starts = flags.starts
@@ -128,7 +128,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string]reprise.Progress{}}
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
-	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps no one.
+	// SIGQUIT is a second Ctrl-C from the keyboard; a stack dump helps no one.
 	signal.Notify(signals, heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)...)
 	defer signal.Stop(signals)
 	over := make(chan struct{})
@@ -143,13 +143,13 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	return err
 }
 
-// obey does what signals ask for until the job is over.
+// obey acts on signals until the job is over.
 func (s *job) obey(signals <-chan os.Signal, over <-chan struct{}, stop func()) {
 	unread, asked := s.unread, false
 	for {
 		select {
 		case <-unread:
-			// No signal of a person's: one that comes now is the first.
+			// Not a signal from a person: one that comes now is the first.
 			unread = nil
 			if !asked {
 				s.stopping(syscall.SIGPIPE)
@@ -161,7 +161,7 @@ func (s *job) obey(signals <-chan os.Signal, over <-chan struct{}, stop func()) 
 				asked = true
 				s.stopping(sig)
 				stop()
-			case sig != syscall.SIGHUP: // of one hang-up the shell and the terminal both tell
+			case sig != syscall.SIGHUP: // for one hang-up, both the shell and the terminal send a signal
 				s.say("Stopping at once.")
 				close(s.hard)
 				return
@@ -172,9 +172,9 @@ func (s *job) obey(signals <-chan os.Signal, over <-chan struct{}, stop func()) 
 	}
 }
 
-// heeded are those of the signals that our parent did not have ignored: nohup
-// does that with one, a shell with those of the keyboard where it starts a job in the
-// background of a script. SIGTERM is always one.
+// heeded returns those of the signals that our parent did not ignore: nohup ignores one,
+// and a shell those of the keyboard if it starts a background job in a script. SIGTERM is
+// always included.
 func heeded(signals ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(signals, func(sig os.Signal) bool { return sig != syscall.SIGTERM && signal.Ignored(sig) })
 }
@@ -194,7 +194,7 @@ func (s *job) stopping(sig os.Signal) {
 	s.say(why + ": " + then + "." + more)
 }
 
-// say tells a person something of ours while the work continues.
+// say shows a message while the work continues.
 func (s *job) say(text string) {
 	s.mu.Lock()
 	board, screen := s.board, s.screen
@@ -208,11 +208,11 @@ func (s *job) say(text string) {
 	}
 }
 
-// elsewhere refuses to change a run that another folder has the journal of, or whose files
+// elsewhere refuses to change a run whose journal is in another folder, or whose files
 // are in another checkout: nothing of it is written here.
 func (s *job) elsewhere(verb string, j judged) error {
 	f, is := project.Elsewhere(s.root, []*reprise.Run{j.run}, s.clock())[j.run]
-	for _, told := range j.run.Findings { // of copies in other checkouts, too
+	for _, told := range j.run.Findings { // including those about copies in other checkouts
 		if !is && told.Code == reprise.CodeElsewhere && told.Severity == reprise.Blocking {
 			f, is = told, true
 		}
@@ -227,7 +227,7 @@ func (s *job) elsewhere(verb string, j judged) error {
 	return &failure{code: exitCode(err), err: err, hint: hint}
 }
 
-// answerCommand is what a person would type to answer what a run asks.
+// answerCommand returns the command that answers a run's questions.
 func (s *job) answerCommand(kind reprise.Kind, name string) string {
 	if kind.Facts().Stories { // each asks for itself
 		name = "--list"
@@ -235,8 +235,8 @@ func (s *job) answerCommand(kind reprise.Kind, name string) string {
 	return s.command("answer", name)
 }
 
-// show begins to show a run: a live view on a terminal, lines elsewhere,
-// objects for programs.
+// show begins to show a run: a live view on a terminal, lines elsewhere, objects for
+// programs.
 func (s *job) show(e *engine.Engine, j judged) {
 	board := newBoard(j.run, e.Now)
 	if signal.Ignored(os.Interrupt) {
@@ -253,7 +253,7 @@ func (s *job) show(e *engine.Engine, j judged) {
 	e.Tell = s.tell
 }
 
-// raise puts the live view up where there is a terminal for it.
+// raise starts the live view if there is a terminal for it.
 func (s *job) raise() {
 	keys, out, ok := s.screenFiles()
 	if !ok {
@@ -266,8 +266,8 @@ func (s *job) raise() {
 	s.mu.Unlock()
 }
 
-// screenFiles gives the terminal for a live view, with its keys where there are any. ok is
-// false where plain lines or objects are wanted.
+// screenFiles returns the terminal for a live view, with its keyboard if there is one. ok
+// is false if plain lines or objects are wanted.
 func (a *app) screenFiles() (keys, out *os.File, ok bool) {
 	out, ok = a.out.(*os.File)
 	if _, is := a.terminal(a.out); !ok || !is || a.json || !proc.Foreground(out) || a.env("CI") != "" || a.env("TERM") == "dumb" {
@@ -279,7 +279,7 @@ func (a *app) screenFiles() (keys, out *os.File, ok bool) {
 	return keys, out, true
 }
 
-// hide takes the live view down; what stays is printed by the caller.
+// hide removes the live view; the caller prints what stays.
 func (s *job) hide() {
 	s.mu.Lock()
 	screen := s.screen
@@ -293,7 +293,7 @@ func (s *job) hide() {
 	}
 }
 
-// ask is the engine's way to a person. The live view makes room meanwhile.
+// ask lets the engine ask a person. The live view makes room meanwhile.
 func (s *job) ask(ctx context.Context, q reprise.Question) (string, bool) {
 	s.mu.Lock()
 	live := s.screen != nil
@@ -310,7 +310,7 @@ func (s *job) ask(ctx context.Context, q reprise.Question) (string, bool) {
 	return answer, ok
 }
 
-// tell takes in what the engine tells, from several goroutines.
+// tell receives the engine's reports, from several goroutines.
 func (s *job) tell(p engine.Progress) {
 	if open := s.opening; open != nil && (p.Kind == engine.Working || p.Kind == engine.Resolved) {
 		s.opening = nil
@@ -321,7 +321,7 @@ func (s *job) tell(p engine.Progress) {
 	}
 	s.mu.Lock()
 	board, screen := s.board, s.screen
-	if p.Done < 0 { // not known where it was said
+	if p.Done < 0 { // unknown where it was reported
 		last := s.done[p.Run]
 		p.Done, p.Total, p.Skipped = last.Done, last.Total, last.Skipped
 	}
@@ -351,7 +351,7 @@ func (s *job) tell(p engine.Progress) {
 	}
 }
 
-// tellProgram writes what happens as an object on a line of its own.
+// tellProgram writes a report as an object on one line.
 func (s *job) tellProgram(p engine.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -361,7 +361,7 @@ func (s *job) tellProgram(p engine.Progress) {
 	})
 }
 
-// tellBefore tells what is waited for, or was chosen, before anything is worked on.
+// tellBefore reports what is waited for, or was chosen, before the work begins.
 func (s *job) tellBefore(p engine.Progress) {
 	if s.json {
 		p.Done = 0

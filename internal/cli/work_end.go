@@ -14,8 +14,8 @@ import (
 	"reprise/report"
 )
 
-// carry works on a run until it is finished or a person is needed, and says what came
-// of it.
+// carry works on a run until it is finished or a person is needed, and reports the
+// result.
 func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	s.show(e, j)
 	s.traced(j.run.Ref)
@@ -43,7 +43,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	case "resume":
 		next = s.command(verb, j.name, flags...)
 		if sum.Launches == 0 && len(flags) == 0 && s.code == exitNeedsAnswer {
-			next = cmp.Or(s.decides(j), s.command("check", j.name)) // the same call would end the same way
+			next = cmp.Or(s.decides(j), s.command("check", j.name)) // the same command would end the same way
 		}
 	default:
 		next = s.command(verb, j.name, flags...)
@@ -57,7 +57,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	return nil
 }
 
-// reviewed shows what was built; a person then says what becomes of it.
+// reviewed shows what was built; a person then decides what happens to it.
 func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary, c engine.Choice) error {
 	s.came(reprise.OutcomeAsk)
 	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Means().Shows })
@@ -93,7 +93,7 @@ func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary,
 	return s.carry(e, j, c)
 }
 
-// showPreview shows what would be done. The error is the one that doing it would end with.
+// showPreview shows what would be done. The error is the one that doing it would return.
 func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 	ref := preview.Run
 	doc := report.Preview{
@@ -115,14 +115,14 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 		p.banner("Dry run: " + formOf(ref.Kind).name + " " + plain(ref.ID))
 		p.workPreview(preview)
 		if preview.Outcome != reprise.OutcomeOK && s.site.run != "" {
-			p.next(s.command("check", s.site.run)) // it names what can be done
+			p.next(s.command("check", s.site.run)) // it says what can be done
 		}
 	})
 	return cmp.Or(err, e.Refuses(preview))
 }
 
-// answerFirst asks a person what a run asks, and keeps the answers. The error tells that
-// something stays open.
+// answerFirst asks a run's questions and stores the answers. The error says that
+// something is still open.
 func (s *job) answerFirst(e *engine.Engine, j judged) error {
 	if !s.asks() {
 		return s.unattended(j, engine.NeedsAnswer)
@@ -142,13 +142,13 @@ func (s *job) answerFirst(e *engine.Engine, j judged) error {
 	return nil
 }
 
-// outcomeTitles name what came of it, by exit code.
+// outcomeTitles are the titles of results, by exit code.
 var outcomeTitles = map[int]string{
 	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Already being worked on",
 	exitNothing: "Stopped on purpose", exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
 }
 
-// workSummary tells what was done, what was not and why, and what to do next.
+// workSummary says what was done, what was not and why, and what to do next.
 func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next string) {
 	title, finished := outcomeTitles[code], code == exitOK && sum.IsFinished()
 	if code == exitOK && !finished {
@@ -178,7 +178,7 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		p.items("  - ", reasons, 0, linesMessage)
 	}
 	for _, err := range sum.Refused {
-		// Most are the end of a reason, which names the step, too.
+		// Most repeat the end of a reason, which also names the step.
 		if !slices.ContainsFunc(sum.Reasons, func(reason string) bool { return strings.HasSuffix(reason, ": "+err.Error()) }) {
 			p.para("  - ", err.Error(), linesMessage)
 		}
@@ -196,7 +196,7 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 	p.workEnd(sum, code, next)
 }
 
-// unasked are the reasons beside those that only repeat a question.
+// unasked returns the reasons that do not merely repeat a question.
 func unasked(sum *engine.Summary) []string {
 	return slices.DeleteFunc(slices.Clone(sum.Reasons), func(reason string) bool {
 		return slices.ContainsFunc(sum.Questions, func(q reprise.Question) bool {
@@ -232,7 +232,7 @@ func (p *page) workStep(mark, colour string, s engine.StepReport) {
 	}
 }
 
-// shownLeft is how many steps that were not begun are listed.
+// shownLeft is how many unstarted steps are listed.
 const shownLeft = 8
 
 func (p *page) workLeft(r *reprise.Run, sum *engine.Summary) {
@@ -251,7 +251,7 @@ func (p *page) workLeft(r *reprise.Run, sum *engine.Summary) {
 	}
 }
 
-// workEnd prints the last lines: time, how to take it back, what is next.
+// workEnd prints the last lines: duration, how to undo, what is next.
 func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	var started []string
 	if agents := sum.Launches - sum.Commands; agents > 0 || sum.Commands == 0 {
@@ -305,7 +305,7 @@ func summaryDocument(root string, sum *engine.Summary, next string, code int) re
 	}
 }
 
-// workPreview tells what would be changed and started.
+// workPreview shows what would be changed and started.
 func (p *page) workPreview(preview *engine.Preview) {
 	p.items("  - ", preview.Would, 0, linesMessage)
 	if preview.Diff != "" {
@@ -322,7 +322,7 @@ func (p *page) workPreview(preview *engine.Preview) {
 	p.line("Nothing was changed or started.")
 }
 
-// starts tells what would be started: with which command, where, and what it is told.
+// starts shows what would be started: the command, where, and its prompt.
 func (p *page) starts(st engine.PreviewStep) {
 	what := clip(st.Step, 60)
 	if st.Run != "" {

@@ -8,8 +8,8 @@ import (
 	"reprise/engine"
 )
 
-// lineLog makes one line of everything that happens, for pipes and machines
-// that build: the time, the step, what happened; no escapes, nothing in place.
+// lineLog turns everything that happens into one line each, for pipes and build machines:
+// the time, the step, what happened; no escapes, nothing redrawn.
 type lineLog struct {
 	said map[string]time.Time // when a step's agent was last quoted
 }
@@ -17,10 +17,10 @@ type lineLog struct {
 // quoteEvery is how often the last line of an agent is shown in a log.
 const quoteEvery = 30 * time.Second
 
-// longest is how wide a line of a log may become.
+// longest is the maximum width of a log line.
 const longest = 300
 
-// line gives the line for what happened, "" if it is not worth one.
+// line returns the line for a report, "" if it is not worth one.
 func (l *lineLog) line(run string, p engine.Progress) string {
 	step := clip(p.Step, 60)
 	if p.Run != run {
@@ -73,12 +73,12 @@ func (l *lineLog) line(run string, p engine.Progress) string {
 	return fit(p.At.UTC().Format(time.TimeOnly)+"  "+text, longest)
 }
 
-// brief reports whether a wait is over before anybody could read of it.
+// brief reports whether a wait is over before anyone could read about it.
 func brief(p engine.Progress) bool {
 	return !p.Until.IsZero() && p.Until.Sub(p.At) < time.Second
 }
 
-// noticeWords tells a finding of the engine.
+// noticeWords formats a finding of the engine.
 func noticeWords(p engine.Progress) string {
 	if p.Step == "" {
 		return plain(p.Text)
