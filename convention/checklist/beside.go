@@ -14,10 +14,10 @@ import (
 	"reprise/internal/ledger"
 )
 
-// Other files tell of the same work: one for each task, or one for all of them. The list
-// counts; where they disagree, that is told.
+// Other files describe the same work: one for each task, or one for all of them. The list
+// counts; disagreements are reported.
 
-// beside adds what the task's own file says of its status.
+// beside adds the status that the task's own file gives.
 func (l *list) beside(r *doc.Reader, it *item) {
 	for _, pattern := range l.family.Beside {
 		name := path.Join(path.Dir(l.file.Path), strings.ReplaceAll(pattern, "{id}", it.id))
@@ -45,9 +45,8 @@ func (l *list) beside(r *doc.Reader, it *item) {
 	}
 }
 
-// reportBeside tells where the files of tasks disagree with the list, and which of them
-// are missing. Those of tasks that are closed are many in an
-// old project: they are told together.
+// reportBeside reports task files that disagree with the list or are missing. An old
+// project has many for closed tasks, which are reported together.
 func (l *list) reportBeside(r *doc.Reader, run string) {
 	var stale, missing []*item
 	kept := slices.ContainsFunc(l.items, func(it item) bool { return it.file != "" })
@@ -77,7 +76,7 @@ func (l *list) reportBeside(r *doc.Reader, run string) {
 	l.tell(r, run, reprise.CodeMissingArtifact, missing, "in "+list+", and without a file of their own: %s")
 }
 
-// tell reports something of several tasks: as a warning where one of them is open.
+// tell reports a finding about several tasks: a warning if one of them is open.
 func (l *list) tell(r *doc.Reader, run, code string, about []*item, message string) {
 	if len(about) == 0 {
 		return
@@ -91,8 +90,8 @@ func (l *list) tell(r *doc.Reader, run, code string, about []*item, message stri
 	})
 }
 
-// readUnlisted finds files that are written as those of tasks which the list does not have.
-// Where such a task is open, it is something left to do.
+// readUnlisted finds task files for tasks that the list does not have. If such a task is
+// open, it is still to be done.
 func (l *list) readUnlisted(r *doc.Reader) {
 	for _, pattern := range l.family.Beside {
 		dir := path.Join(path.Dir(l.file.Path), path.Dir(pattern))
@@ -110,7 +109,7 @@ func (l *list) readUnlisted(r *doc.Reader) {
 	}
 }
 
-// number is what stands before the text in an id that has both, "" if it has not.
+// number returns the part before the text in an id that has both, or "".
 func (f *Family) number(id string) string {
 	it, ok := f.match(id)
 	if !ok || it.phase == "" {
@@ -119,7 +118,7 @@ func (f *Family) number(id string) string {
 	return strings.TrimSuffix(id, "-"+it.text)
 }
 
-// readOverall reads what other files say of the whole list.
+// readOverall reads what other files say about the whole list.
 func (l *list) readOverall(r *doc.Reader) {
 	for _, beside := range slices.Sorted(maps.Keys(l.family.Overall)) {
 		name := path.Join(path.Dir(l.file.Path), beside)
@@ -142,10 +141,11 @@ func (l *list) readOverall(r *doc.Reader) {
 	}
 }
 
-// listed is how an item or a heading about a list begins, with its box if it has one.
+// listed matches the start of an item or a heading about a list, with its box if it has
+// one.
 var listed = regexp.MustCompile(`^(?:[-*]|#+)\s+(?:\[(.)\])?`)
 
-// boxOf gives the box for this list in a file with one for each.
+// boxOf returns this list's box in a file that has one for each list.
 func (l *list) boxOf(f *doc.File) (at place) {
 	folder := regexp.MustCompile(`(?:^|[/(\[])` + regexp.QuoteMeta(path.Base(path.Dir(l.file.Path))) + `(?:[/)\]]|$)`)
 	for _, line := range f.Markdown().All().Lines() {
@@ -159,8 +159,8 @@ func (l *list) boxOf(f *doc.File) (at place) {
 	return place{}
 }
 
-// reportOverall tells where another file says that the whole list is done, or is not, and the
-// tasks say otherwise.
+// reportOverall reports that another file calls the whole list done, or not done, and the
+// tasks disagree.
 func (l *list) reportOverall(r *doc.Reader, run *reprise.Run) {
 	p := run.Progress()
 	for _, at := range l.overall {

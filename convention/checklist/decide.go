@@ -10,7 +10,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// decide says where the list stands and what may be started.
+// decide determines where the list stands and what may be started.
 func (l *list) decide(run *reprise.Run) {
 	p, done := run.Progress(), "done"
 	if l.family.Form == Boxes {
@@ -60,7 +60,7 @@ func (l *list) decide(run *reprise.Run) {
 	}
 }
 
-// whyNot tells why the first open task cannot be started.
+// whyNot says why the first open task cannot be started.
 func (l *list) whyNot() string {
 	for i := range l.items {
 		it := &l.items[i]
@@ -78,7 +78,7 @@ func (l *list) whyNot() string {
 	return "every task is closed"
 }
 
-// offer puts into the run what may be started, and reports whether there is anything.
+// offer sets what may be started, and reports whether there is anything.
 func (l *list) offer(run *reprise.Run) bool {
 	open := l.openFromHere()
 	run.Next, run.Questions = nil, nil
@@ -104,7 +104,7 @@ func (l *list) offer(run *reprise.Run) bool {
 	return true
 }
 
-// askPerson asks a person for a task that only they can do, and reports whether it is one.
+// askPerson asks for a task that only a person can do, and reports whether it is one.
 func (l *list) askPerson(run *reprise.Run, it *item) bool {
 	if !it.person {
 		return false
@@ -144,9 +144,9 @@ func (l *list) reason(it *item) string {
 	return "the first open task after the last finished one"
 }
 
-// openFromHere gives the tasks that can be worked on in the order in which they would
-// be: those that are nearest to their end, then the most urgent, each from where the work
-// stands on. Those before that were passed over. What need not be done is not among them.
+// openFromHere returns the tasks that can be worked on, in order: those closest to
+// completion, then the most urgent, each from the current position on. Earlier ones were
+// passed over. Optional tasks are not included.
 func (l *list) openFromHere() []*item {
 	from := l.front()
 	var out []*item
@@ -168,8 +168,8 @@ func (l *list) openFromHere() []*item {
 	return out
 }
 
-// neededByBegun gives the open tasks that one which is begun needs, however many others lie
-// between, with the id of that.
+// neededByBegun returns the open tasks that a begun task needs, directly or indirectly,
+// with the id of that task.
 func (l *list) neededByBegun() map[string]string {
 	out := map[string]string{}
 	var need func(it *item, by string)
@@ -189,7 +189,7 @@ func (l *list) neededByBegun() map[string]string {
 	return out
 }
 
-// openNeeds are the tasks that one needs and that are not closed.
+// openNeeds returns the open tasks that a task needs.
 func (l *list) openNeeds(it *item) []string {
 	return slices.DeleteFunc(slices.Clone(it.needs), func(id string) bool {
 		need := l.find(id)
@@ -197,8 +197,8 @@ func (l *list) openNeeds(it *item) []string {
 	})
 }
 
-// skippedNeeds are the tasks that one needs and that were left out. A tool that takes tasks
-// off its list does not tell why they went.
+// skippedNeeds returns the skipped tasks that a task needs. A tool that removes tasks
+// from its list does not say why.
 func (l *list) skippedNeeds(it *item) (out []*item) {
 	for _, id := range it.needs {
 		if need := l.find(id); need != nil && need.status() == reprise.Skipped && !l.family.Pruned {
@@ -208,7 +208,7 @@ func (l *list) skippedNeeds(it *item) (out []*item) {
 	return out
 }
 
-// wholeBegun gives a task that one is a part of and that is begun, "" if there is none.
+// wholeBegun returns a begun task that this one is part of, or "".
 func (l *list) wholeBegun(it *item) string {
 	for _, w := range l.whole {
 		if begun(w.status()) && strings.HasPrefix(it.id, w.id+".") {
@@ -218,16 +218,16 @@ func (l *list) wholeBegun(it *item) string {
 	return ""
 }
 
-// over reports whether the heading that a task stands below says that all of it is closed.
-// A parent's box that is ticked does not say that much: people tick it early.
+// over reports whether the heading above a task says that everything below it is closed.
+// A parent's ticked box does not say that much: people tick it early.
 func (l *list) over(it *item) bool {
 	return slices.ContainsFunc(l.whole, func(w item) bool {
 		return w.places[0].label.There() && w.status().Closed() && strings.HasPrefix(it.id, w.id+".")
 	})
 }
 
-// reportPassed names the tasks before those that the work continued with, in place of what
-// was said of that before.
+// reportPassed names the tasks that the work passed over, replacing earlier findings
+// about that.
 func (l *list) reportPassed(run *reprise.Run) {
 	run.Findings = slices.DeleteFunc(run.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeAbandoned })
 	if l.family.Form != Boxes || len(run.Next) == 0 {
@@ -249,7 +249,7 @@ func (l *list) reportPassed(run *reprise.Run) {
 	})
 }
 
-// named lists the ids of tasks, the first ones of many.
+// named lists the ids of tasks, only the first of many.
 func named(items []*item) string {
 	var ids []string
 	for _, it := range items[:min(4, len(items))] {
@@ -261,15 +261,15 @@ func named(items []*item) string {
 	return strings.Join(ids, ", ")
 }
 
-// front is where the work stands: where the list says so itself, else the open task right
-// behind the one that was closed last, by what git knows, else the last open task right
-// behind a closed one. A closed task with nothing open behind it, such as one that was added at the end and done at once, says
-// nothing of the rest.
+// front returns where the work stands: where the list itself says; else the open task
+// right after the one closed last, according to git; else the last open task right after
+// a closed one. A closed task with nothing open after it, such as one added at the end
+// and done at once, says nothing about the rest.
 func (l *list) front() int {
 	if i := slices.IndexFunc(l.items, func(it item) bool { return l.isHere(&it) && l.ready(&it) }); i >= 0 {
 		return i
 	}
-	from, lately, last := 0, 0, -1 // last is the one before that was not left out
+	from, lately, last := 0, 0, -1 // last is the previous task that was not skipped
 	for i := range l.items {
 		status := l.items[i].status()
 		if status == reprise.Skipped {
@@ -286,8 +286,8 @@ func (l *list) front() int {
 	return cmp.Or(lately, from)
 }
 
-// firstBeside is the first open task among those that may be done in parallel with a done one,
-// else the one behind it: whoever did one of them has not passed the others over.
+// firstBeside returns the first open task among those that may be done in parallel with a
+// done one, else the one after it: doing one of them does not pass the others over.
 func (l *list) firstBeside(done, behind int) int {
 	for i := done - 1; i >= 0 && l.items[done].parallel && l.items[i].parallel && l.items[i].phase == l.items[done].phase; i-- {
 		if l.ready(&l.items[i]) {
@@ -297,7 +297,7 @@ func (l *list) firstBeside(done, behind int) int {
 	return behind
 }
 
-// nearness orders what is begun by how little is left of it.
+// nearness orders begun tasks by how little is left of them.
 func nearness(s reprise.Status) int {
 	switch s {
 	case reprise.InReview:
@@ -308,17 +308,18 @@ func nearness(s reprise.Status) int {
 	return 2
 }
 
-// phaseBegun reports whether a task of the same phase is done, where that counts.
+// phaseBegun reports whether a task of the same phase is done, if that counts.
 func (l *list) phaseBegun(it *item) bool {
 	return l.family.Whole != "" && slices.ContainsFunc(l.items, func(o item) bool { return o.phase == it.phase && o.status() == reprise.Done })
 }
 
-// isCurrent reports whether a task is in the place where the tool says that the work is.
+// isCurrent reports whether a task is where the tool says that the work is.
 func (l *list) isCurrent(it *item) bool {
 	return l.current != "" && strings.HasPrefix(it.id, l.current+":")
 }
 
-// isHere reports whether a task is in the part of the list that the work is in, or is that part.
+// isHere reports whether a task is in, or is, the part of the list that is being worked
+// on.
 func (l *list) isHere(it *item) bool {
 	if l.current == "" || l.family.Position == nil {
 		return false
@@ -329,9 +330,8 @@ func (l *list) isHere(it *item) bool {
 	})
 }
 
-// unfinished gives a task with parts that is not closed itself, nil if there is none: where
-// every part of it is closed, some may be missing. One with an optional part that is left is
-// open for that.
+// unfinished returns a task with parts that is itself open, or nil. If all its parts are
+// closed, some may be missing. A task is open while an optional part is.
 func (l *list) unfinished() *item {
 	i := slices.IndexFunc(l.whole, func(w item) bool {
 		return !w.optional && !w.status().Closed() && !slices.ContainsFunc(l.parts(&w, l.items), (*item).spare)
@@ -342,13 +342,13 @@ func (l *list) unfinished() *item {
 	return &l.whole[i]
 }
 
-// stage is how far a task that is not begun has come: the words for that are listed with
-// the furthest first.
+// stage is how far an unstarted task has come, from the words for that, which are listed
+// furthest first.
 func (f *Family) stage(it *item) int {
 	return slices.IndexFunc(f.Words[reprise.Pending], func(w string) bool { return f.Form != Boxes && f.same(w, it.deciding().word) })
 }
 
-// first orders what something holds for before the rest.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -359,7 +359,7 @@ func first(a, b bool) int {
 	return 1
 }
 
-// ready reports whether a task is open and all that it needs is closed.
+// ready reports whether a task is open and everything it needs is closed.
 func (l *list) ready(it *item) bool {
 	switch it.status() {
 	case reprise.Done, reprise.Skipped, reprise.Blocked, reprise.Unknown:
@@ -368,7 +368,7 @@ func (l *list) ready(it *item) bool {
 	return it.held == "" && len(l.openNeeds(it)) == 0
 }
 
-// spare reports whether a task need not be done and is not begun.
+// spare reports whether a task is optional and not begun.
 func (it *item) spare() bool {
 	return it.optional && (it.status() == reprise.Pending || it.status() == reprise.Blocked)
 }

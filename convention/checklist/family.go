@@ -1,12 +1,12 @@
-// Package checklist reads and writes task lists that other tools keep: Markdown with
-// check boxes, or JSON, JSON lines and YAML with a status for each task. A run is one
-// list, a step one task that has no parts of its own.
+// Package checklist reads and writes task lists kept by other tools: Markdown with check
+// boxes, or JSON, JSON lines and YAML with a status for each task. A run is one list, and
+// a step is a task without parts of its own.
 //
-// What differs between the tools is one entry in the table of families; reading,
-// deciding, recording and working on a list are the same for all of them.
+// The differences between tools are entries in the table of families; reading, deciding,
+// recording and working on a list are the same for all.
 //
-// A task that stands twice is done only where each of its places says so. A word that
-// the family does not know is unknown, never open or done.
+// A task that occurs twice is done only if both places say so. A word that the family
+// does not know is unknown, never open or done.
 package checklist
 
 import (
@@ -18,7 +18,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// Form is how a list is written.
+// Form is the format of a list.
 type Form string
 
 // The forms.
@@ -29,118 +29,116 @@ const (
 	YAML  Form = "yaml"
 )
 
-// Family is the task lists of one tool.
+// Family describes the task lists of one tool.
 type Family struct {
-	Name string // of the convention, as refs have it
+	Name string // of the convention, as used in refs
 	Form Form
-	// Lists is where the lists lie in a project, patterns of path.Match; the first name has
-	// no * in it. A list is named after its folder where the pattern leaves that open, else
-	// after its file; of such files in one folder the first counts.
+	// Lists are the places of lists in a project, as patterns for path.Match; the first
+	// name contains no *. A list is named after its folder if the pattern has a * there,
+	// otherwise after its file. Of several such files in one folder the first counts.
 	Lists []string
-	// Archived is where lists are put away once their work is over, a pattern as those of
-	// Lists. The folder of such a list has the name of the run, which more may stand before.
+	// Archived is where lists go once their work is over, a pattern like those of Lists.
+	// The folder of such a list has the name of the run, possibly with a prefix.
 	Archived string
-	// Marks are folders that may hold lists. They are looked into even where git
-	// ignores them.
+	// Marks are folders that may hold lists. They are searched even if git ignores them.
 	Marks []string
-	// Elsewhere is a folder beside the list that shows that another convention
-	// keeps its state.
+	// Elsewhere is a folder next to the list that shows that another convention keeps its
+	// state.
 	Elsewhere string
-	// Inputs are files beside the list that whoever does a task should read; {id}
-	// stands for the id of the task.
+	// Inputs are files next to the list that whoever does a task should read; {id} stands
+	// for the id of the task.
 	Inputs []string
-	// Words are what stands for a status: the mark in a box, or the word. The first one
-	// is written. A status without a word cannot be recorded.
+	// Words are the words for each status, or the marks in a box. The first one is
+	// written. A status without a word cannot be recorded.
 	Words map[reprise.Status][]string
-	// Item is the form of what stands behind a box, or of a task's id where others stand
-	// beside them. It has a group named id; it may have those named text, phase and, for
-	// tasks that need not be done, optional. What has another form is no task.
+	// Item matches the text after a box, or a task's id if other entries are mixed in. It
+	// has a group named id, and may have groups named text, phase and, for optional
+	// tasks, optional. Anything that does not match is not a task.
 	Item *regexp.Regexp
 
-	// Person is the form of tasks that only a person can do. Where one comes next, it is asked
-	// for, and nothing behind it is started.
+	// Person matches tasks that only a person can do. When one is next, it is asked for,
+	// and nothing after it is started.
 	Person *regexp.Regexp
-	// Overall are files beside the list that tell how all of it stands. In JSON that is the
-	// value of the key; in Markdown, without a key, the last box up to the line with the name of
-	// the list's folder. The tasks are right where they disagree.
+	// Overall are files next to the list that give the status of all of it. In JSON that
+	// is the value of the key; in Markdown, without a key, the last box up to the line
+	// with the name of the list's folder. If they disagree with the tasks, the tasks
+	// count.
 	Overall map[string]string
-	// Unnumbered lets entries without an id be tasks; of items with boxes, where none in the
-	// list has one. The words that an item begins with are its id then.
+	// Unnumbered allows tasks without an id; for boxes, only if no item in the list has
+	// one. The first words of the item are then its id.
 	Unnumbered bool
-	// Shared says that other files may lie where the lists are: one without a task, and
-	// without the heading or the key of a list, is none.
+	// Shared says that other files may be in the same places: a file without tasks, and
+	// without the heading or the key of a list, is not one.
 	Shared bool
 
-	// The rest is for boxes.
+	// The following apply to boxes.
 
-	// Title is what the heading of a list begins with.
+	// Title is how the heading of a list begins.
 	Title string
-	// Within is the form of headings that number the tasks below them anew. It has a group
-	// named id, which stands in front of the ids of these tasks.
+	// Within matches headings below which tasks are numbered from the start. Its group id
+	// is prefixed to the ids of these tasks.
 	Within *regexp.Regexp
-	// Stages are the words for the status of what such a heading stands for, on a line named
-	// Label below it, and for that of the whole list. A heading without boxes is a task itself.
+	// Stages are the words for the status of such a heading, on a line named Label below
+	// it, and for that of the whole list. A heading without boxes is itself a task.
 	Stages map[reprise.Status][]string
-	// Position is the form of a line, behind the heading that it stands below, that says in
-	// which part of the list the work is, with a group named id as Within has one.
+	// Position matches a line, after the heading it is under, that says which part of the
+	// list is being worked on, with a group named id like that of Within.
 	Position *regexp.Regexp
 	// Parallel is the mark of items that may be done in parallel with their neighbours.
 	Parallel string
 
-	// The rest is for the other forms.
+	// The following apply to the other forms.
 
-	// Items is where the tasks stand: keys with dots between, where * is any key, which
-	// becomes a part of the id. The first place that the file has counts.
+	// Items is where the tasks are: keys separated by dots, where * is any key and
+	// becomes part of the id. The first place that exists in the file counts.
 	Items []string
 	Keys  Keys
-	// Current is a JSON file beside the list, and CurrentKey its key that names the place
-	// in the list where the work is: the first * of Items.
+	// Current is a JSON file next to the list, and CurrentKey its key for the place in
+	// the list that is being worked on: the first * of Items.
 	Current, CurrentKey string
-	// NoTasks are what entries say that are no tasks, by the key that says it: messages,
+	// NoTasks are the values, by key, that mark entries which are not tasks: messages,
 	// headings, templates.
 	NoTasks map[string][]string
-	// Ranks are the words for how urgent a task is, the most urgent first. A number may stand
-	// there, too: the lowest is the most urgent.
+	// Ranks are the words for a task's urgency, most urgent first. It may also be a
+	// number, of which the lowest is the most urgent.
 	Ranks []string
-	// Beside is where a file for each task may lie, {id} standing for its id, that has its
-	// status on a line named Label, too. The list is right where they disagree.
+	// Beside is where there may be a file for each task, with {id} for its id and the
+	// status on a line named Label. If they disagree, the list counts.
 	Beside []string
 	Label  string
-	// Pruned says that the tool takes finished tasks off the list, so that a need which is not
-	// there is met. Foreign is what the id of one begins with that other projects have.
+	// Pruned says that the tool removes finished tasks from the list, so that a need that
+	// is not listed is met. Foreign is the prefix of needs in other projects.
 	Pruned  bool
 	Foreign string
-	// Aside is the form of ids that stand beside the tasks and are none.
+	// Aside matches ids that are listed among the tasks but are not tasks.
 	Aside *regexp.Regexp
-	// Whole is the id of the entry that tells of a whole phase, {phase} in it standing for
-	// that. Such an entry follows its tasks, and a phase that is begun is finished before the
-	// next one.
+	// Whole is the id of the entry for a whole phase, with {phase} for the phase. Such an
+	// entry comes after its tasks, and a begun phase is finished before the next.
 	Whole string
-	// Owner is where the tool keeps what the list is a copy of, a pattern of path.Match for
-	// what lies beside the list.
-	// While that is there, the list is not written to, and nothing is started that could not
-	// be recorded: the commands are for a person.
+	// Owner is where the tool keeps the original of the list, a path.Match pattern
+	// relative to the list. While that exists, the list is not written to, and nothing is
+	// started that could not be recorded: the commands are for a person.
 	Owner    string
 	Commands map[reprise.Status]string
 }
 
-// Keys are the names under which a task keeps what is known of it. Where a name has other
-// spellings, | stands between them, and the first that a task has counts. A task is done where
-// all spellings of its status that it has say so.
+// Keys are the names of a task's fields. Alternative spellings are separated by |, and
+// the first that a task has counts. A task is done if all spellings of its status that it
+// has say so.
 type Keys struct {
 	ID, Text, Status, Rank string
 	Parts                  string // its own tasks
-	// Needs are the ids of tasks that come before it. Where each of them is a map, Needed
-	// is the key of the id, and Because that of the reason: one of Blocks, or Within for the
-	// entry that the task is a part of. Others do not count.
+	// Needs are the ids of tasks that come before it. If each is a map, Needed is the key
+	// of the id and Because that of the reason: one of Blocks, or Within for the entry
+	// that the task is part of. Other reasons do not count.
 	Needs, Needed, Because string
 	Blocks                 []string
 	Within                 string
-	Later                  string // the time until which it is put off
+	Later                  string // the time until which it is deferred
 	Changed, Ended         string // times that are written
 }
 
-// Families are the tools whose lists are read.
+// Families lists the supported tools.
 func Families() []Family { return families() }
 
 // families is the table. A new tool is an entry here.
@@ -173,7 +171,7 @@ var families = sync.OnceValue(func() []Family {
 				"docs/sprint-artifacts/sprint-status.yaml", "docs/implementation-artifacts/sprint-status.yaml", "docs/sprint-status.yaml",
 			},
 			Marks: []string{"_bmad-output", "docs"},
-			// Whatever is no epic is a story, also one that has no number.
+			// Anything that is not an epic is a story, even without a number.
 			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`), Aside: regexp.MustCompile(`^epic-|-retrospective$`),
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"ready-for-dev", "backlog", "drafted"}, reprise.InProgress: {"in-progress"},
@@ -266,7 +264,7 @@ var families = sync.OnceValue(func() []Family {
 	}
 })
 
-// means tells what a word stands for.
+// means returns the status that a word stands for.
 func (f *Family) means(word string) reprise.Status { return f.meaning(f.Words, word) }
 
 // meaning looks a word up among those of a status.
@@ -279,7 +277,7 @@ func (f *Family) meaning(of map[reprise.Status][]string, word string) reprise.St
 	return reprise.Unknown
 }
 
-// same reports whether two words mean the same. Marks in boxes are taken as they stand.
+// same reports whether two words mean the same. Marks in boxes are compared exactly.
 func (f *Family) same(a, b string) bool {
 	return a == b || (f.Form != Boxes || len(a) > 1) && doc.Fold(a) != "" && doc.Fold(a) == doc.Fold(b)
 }

@@ -15,21 +15,22 @@ import (
 	"reprise/internal/doc"
 )
 
-// OwnName is the name of the convention whose families a project describes itself.
+// OwnName is the name of the convention for families that a project describes itself.
 const OwnName = "families"
 
-// ownFile is where it does, below the key of that name.
+// ownFile is the file with the description, under the key of that name.
 const ownFile = "reprise.yaml"
 
-// Own reads and writes the lists of families that the project's reprise.yaml describes.
-// That names files and words and no commands, so it counts without being trusted.
+// Own reads and writes the lists of families described in the project's reprise.yaml. The
+// description contains file names and words but no commands, so it counts without being
+// trusted.
 type Own struct{}
 
 // Name returns OwnName.
 func (Own) Name() string { return OwnName }
 
 // describe reads the families of a project. The error says what is wrong with the
-// description; it is nil where there is none.
+// description; it is nil if there is none.
 func describe(fsys fs.FS) ([]Family, error) {
 	data, err := doc.ReadRegular(fsys, ownFile, doc.MaxStrict)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Contains(data, []byte(OwnName)) {
@@ -37,7 +38,7 @@ func describe(fsys fs.FS) ([]Family, error) {
 	}
 	if err != nil {
 		if there, _ := glob(fsys, ".", ownFile); len(there) == 0 {
-			return nil, nil // the folder cannot be looked into; who lists it says so
+			return nil, nil // the folder cannot be read, which is reported elsewhere
 		}
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func ReadFamilies(v doc.Value) (out []Family) {
 	return out
 }
 
-// complete reports what a family lacks, and fills in what goes without saying.
+// complete reports what a family lacks, and sets the defaults.
 func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 	switch {
 	case len(f.Lists) == 0:
@@ -128,7 +129,7 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 	return true
 }
 
-// tooLong gives the first word that is not one character, nil if there is none.
+// tooLong returns the first word that is not one character, or nil.
 func (f *Family) tooLong() *string {
 	for _, status := range slices.Sorted(maps.Keys(f.Words)) {
 		words := f.Words[status]
@@ -139,7 +140,7 @@ func (f *Family) tooLong() *string {
 	return nil
 }
 
-// twice gives the first word that stands for more than one status, "" if there is none.
+// twice returns the first word that stands for more than one status, or "".
 func (f *Family) twice() string {
 	all := slices.Concat(slices.Collect(maps.Values(f.Words))...)
 	slices.Sort(all)
@@ -164,7 +165,7 @@ func texts(v doc.Value) (out []string) {
 	return out
 }
 
-// words reads what stands for each status.
+// words reads the words for each status.
 func words(v doc.Value) map[reprise.Status][]string {
 	out := map[reprise.Status][]string{}
 	for _, e := range v.Entries() {
@@ -180,8 +181,8 @@ func words(v doc.Value) map[reprise.Status][]string {
 	return out
 }
 
-// Find implements reprise.Layout. A description that cannot be read is shown as a run, so
-// that what it describes does not vanish.
+// Find implements reprise.Layout. An unreadable description is shown as a run, so that
+// what it describes does not disappear.
 func (Own) Find(fsys fs.FS) (refs []reprise.Ref, err error) {
 	own, wrong := describe(fsys)
 	for _, f := range own {
@@ -199,7 +200,7 @@ func (Own) Find(fsys fs.FS) (refs []reprise.Ref, err error) {
 	return refs, nil
 }
 
-// of gives the layout of the family that a list belongs to.
+// of returns the layout of the family that a list belongs to.
 func of(fsys fs.FS, name string) (Layout, error) {
 	own, wrong := describe(fsys)
 	for _, f := range own {

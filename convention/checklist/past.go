@@ -8,8 +8,8 @@ import (
 	"reprise/internal/doc"
 )
 
-// Aim lets the run continue behind the tasks that were closed last, by what earlier
-// versions of its list say, the newest first. What the journal told of the run stays.
+// Aim lets the run continue after the tasks closed last, according to earlier versions of
+// its list, newest first. What the journal says about the run stays.
 func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 	if len(r.Next) == 0 && len(r.Questions) == 0 || l.family.Form != Boxes {
 		return
@@ -21,7 +21,7 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 	}
 	newer, by := now.closed(), reprise.Uncommitted
 	if len(newer) == 0 {
-		return // whoever plans it moves it
+		return // the tool that plans it moves it
 	}
 	for _, v := range past {
 		_, file := doc.Memory(r.Path, v.Content)
@@ -49,7 +49,7 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 	now.reportPassed(r)
 }
 
-// decided is the run as the list alone tells it.
+// decided returns the run according to the list alone.
 func (l *list) decided(ref reprise.Ref) *reprise.Run {
 	r := &reprise.Run{Ref: ref}
 	for i := range l.items {
@@ -62,7 +62,7 @@ func (l *list) decided(ref reprise.Ref) *reprise.Run {
 	return r
 }
 
-// closed are the ids of the tasks that are closed.
+// closed returns the ids of the closed tasks.
 func (l *list) closed() (ids []string) {
 	for i := range l.items {
 		if l.items[i].status().Closed() {

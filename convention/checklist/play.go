@@ -11,14 +11,14 @@ import (
 	"reprise/internal/doc"
 )
 
-// Who does a task: one that is done, but not accepted yet is judged by someone else.
+// The roles: someone else judges a task that is done but not yet accepted.
 const (
 	role     = "coder"
 	reviewer = "reviewer"
 	person   = "person"
 )
 
-// personDid is what a person answers who did a task.
+// personDid is the answer of a person who did a task.
 const personDid = "done"
 
 func (it *item) role() string {
@@ -31,10 +31,10 @@ func (it *item) role() string {
 	return role
 }
 
-// Playbook is how a list of tasks is worked through: one coder for each item, in
-// the order of the list.
+// Playbook defines how a task list is worked through: one coder for each item, in the
+// order of the list.
 type Playbook struct {
-	// layout gives that of a list.
+	// layout returns the layout of a list.
 	layout func(fsys fs.FS, list string) (Layout, error)
 	// ordered reports whether the tasks of a list build on those before them.
 	ordered func(r *reprise.Run) bool
@@ -55,9 +55,9 @@ func OwnPlaybook() reprise.Playbook {
 	}}
 }
 
-// Begin implements reprise.Playbook. A list is made by its own tool; only one that
-// is there can be worked on. Who asks for a list by its place or name need not know
-// which tool made it, so those of all families are looked at.
+// Begin implements reprise.Playbook. A list is created by its own tool, so only an
+// existing one can be worked on. The lists of all families are searched, since a list can
+// be named by place or name without knowing its tool.
 func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	at := path.Clean(g.Path)
 	layouts := []reprise.Layout{Own{}}
@@ -81,10 +81,9 @@ func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Even
 	return reprise.Ref{}, nil, fmt.Errorf("begin tasks: there is no list of tasks: %w", reprise.ErrNotFromNothing)
 }
 
-// Pick implements reprise.Playbook. What is offered together may be worked on at
-// the same time. Where the order of the list counts, each task builds on those before it:
-// nothing is started behind one that is at work or in doubt, also where its agent ticked
-// it early.
+// Pick implements reprise.Playbook. Units offered together may be worked on at the same
+// time. If the order of the list counts, each task builds on those before it: nothing is
+// started after one that is in progress or in doubt, even if its agent ticked it early.
 func (p Playbook) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
 	at := func(id string) int { return slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id }) }
 	offered := func(id string) bool {
@@ -127,7 +126,7 @@ func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 	return a, nil
 }
 
-// The answers to the question what becomes of a task that a review sends back.
+// The answers to what happens to a task that a review sent back.
 const (
 	fixIt    = "fix"
 	acceptIt = "accept"
@@ -135,8 +134,8 @@ const (
 
 func reviewOf(step string) string { return "review-" + step }
 
-// said gives the question what becomes of a task that a review sent back, once a person
-// answered it; nil before, and once that was done.
+// said returns the answered question about a task that a review sent back; nil before it
+// is answered, and once the answer was carried out.
 func said(r *reprise.Run, step string) *reprise.Question {
 	q := r.Question(reviewOf(step))
 	if q == nil || !q.Answered || q.Applied {
@@ -145,7 +144,7 @@ func said(r *reprise.Run, step string) *reprise.Question {
 	return q
 }
 
-// Aim implements reprise.Aimer: what is to be fixed goes to a coder.
+// Aim implements reprise.Aimer: a task to be fixed goes to a coder.
 func (Playbook) Aim(_ fs.FS, r *reprise.Run) {
 	r.Next = slices.Clone(r.Next)
 	for i := range r.Next {
@@ -155,7 +154,7 @@ func (Playbook) Aim(_ fs.FS, r *reprise.Run) {
 	}
 }
 
-// sentBack lets a task that a review sent back continue as a person said.
+// sentBack continues a task that a review sent back as a person decided.
 func sentBack(r *reprise.Run, a *reprise.Assignment) {
 	q := said(r, a.Step)
 	if q == nil {
@@ -170,12 +169,12 @@ func sentBack(r *reprise.Run, a *reprise.Assignment) {
 	a.Data = append(a.Data, reprise.Data{Name: "what the review wants changed", Source: q.Source, Text: q.Text})
 }
 
-// made is the outcome of a task whose coder leaves it to be judged.
+// made is the outcome of a task that its coder leaves for review.
 const made = "in-review"
 
-// Conclude implements reprise.Playbook. Nothing but the box follows from a task, unless its
-// coder wrote that it is to be reviewed, or a review sends it back: a person says then what
-// becomes of it. A reviewer who opens the task again sends it back, whatever the verdict.
+// Conclude implements reprise.Playbook. A task results only in its box, unless its coder
+// asked for a review or a review sends it back, in which case a person decides. A
+// reviewer who reopens the task sends it back, whatever the verdict.
 func (Playbook) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	s := r.Step(a.Step)
 	if a.Role != reviewer {

@@ -9,10 +9,9 @@ import (
 	"reprise"
 )
 
-// Rank sorts the lists of a family in the order in which one would continue them: the
-// list of which a task was closed last comes first, or that was changed last where git
-// does not tell what was closed. A list that has the name of the branch which is checked out
-// stands before both.
+// Rank sorts the lists of a family in the order in which one would continue them: first
+// the list with the most recently closed task or, if git does not say, the one changed
+// last. A list with the name of the current branch comes before both.
 func Rank(runs []*reprise.Run, o reprise.Observed) {
 	ages := agesOf(runs, o)
 	branch := ""
@@ -34,7 +33,7 @@ func Rank(runs []*reprise.Run, o reprise.Observed) {
 	})
 }
 
-// placed tells what puts a list that can be continued where it stands.
+// placed says what determines the position of a list that can be continued.
 func placed(r *reprise.Run, age int) reprise.Reason {
 	out := reprise.Reason{Term: "the latest change", Why: "the list in which a task was closed last comes first"}
 	if r.Moved == "" {
@@ -49,7 +48,8 @@ func placed(r *reprise.Run, age int) reprise.Reason {
 	return out
 }
 
-// tier orders what can be continued before what waits, cannot be read or is over.
+// tier orders lists that can be continued before those that wait, cannot be read or are
+// over.
 func tier(r *reprise.Run) int {
 	if r.State == reprise.NotStarted && len(r.Next) == 0 {
 		return 0
@@ -57,8 +57,8 @@ func tier(r *reprise.Run) int {
 	return slices.Index([]reprise.State{reprise.Waiting, reprise.Unreadable, reprise.Stopped, reprise.Complete}, r.State)
 }
 
-// agesOf tells for each list how many times lists were changed since it was. What is not
-// committed was changed after every commit.
+// agesOf returns for each list how many list changes came after its own. Uncommitted
+// changes are newer than every commit.
 func agesOf(runs []*reprise.Run, o reprise.Observed) map[string]int {
 	ages := map[string]int{}
 	moved := map[string]string{}

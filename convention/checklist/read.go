@@ -14,22 +14,22 @@ import (
 	"reprise/internal/ledger"
 )
 
-// list is one file of tasks as it was read.
+// list is one file of tasks as read.
 type list struct {
 	family *Family
 	file   *doc.File
 	title  string
-	ours   bool // it is a list, even where no task can be read
-	// conflicted says that it holds both sides of a merge.
+	ours   bool // it is a list, even if no task can be read
+	// conflicted says that it contains both sides of a merge.
 	conflicted bool
 	items      []item  // those without parts, in file order
-	whole      []item  // those with parts: what they say of themselves follows from their parts
-	apart      []item  // entries that are no tasks, which tasks may need
-	loose      []loose // boxes that are no tasks
-	// closedLast are the tasks that the last change which closed any closed, as far as git
+	whole      []item  // those with parts: their status follows from their parts
+	apart      []item  // entries that are not tasks but that tasks may need
+	loose      []loose // boxes that are not tasks
+	// closedLast are the tasks closed by the latest change that closed any, as far as git
 	// was asked.
 	closedLast []string
-	current    string // the place in the list that the tool says the work is in
+	current    string // the part of the list that the tool says is being worked on
 	overall    []place
 }
 
@@ -40,27 +40,26 @@ type item struct {
 	optional        bool     // need not be done
 	person          bool     // only a person can do it
 	leads           bool     // stands for its whole phase
-	parts           []string // the tasks that are a part of it, where it is one itself
-	rank            int      // how urgent it is, 0 the most
+	parts           []string // the tasks that are part of it
+	rank            int      // its urgency, 0 the most urgent
 	needs           []string
-	within          []string // what it is a part of, where its id does not tell that
-	held            string   // why it is not started, "" if nothing is in the way
+	within          []string // what it is part of, if its id does not say
+	held            string   // why it is not started, or ""
 	stuck           bool     // a line below it says so
-	places          []place  // where its status stands, mostly one
+	places          []place  // where its status is, usually one
 	node            ledger.Value
 	file            string        // its own, beside the list
 	boxes           []reprise.Box // what is not ticked in that
 }
 
-// loose is a box that is no task.
+// loose is a box that is not a task.
 type loose struct {
 	text   string
 	place  place
-	within string // the id of the task that it stands below, "" if there is none
+	within string // the id of the task above it, or ""
 }
 
-// place is where a file tells the status of a task: a box or a label of Markdown, or a
-// value.
+// place is where a file gives the status of a task: a Markdown box or label, or a value.
 type place struct {
 	word   string
 	status reprise.Status
@@ -68,11 +67,11 @@ type place struct {
 	box    ledger.Text
 	label  ledger.Text
 	value  ledger.Value
-	lesser bool // another place is right where they disagree
-	again  bool // the entry of the place before it says it in other words
+	lesser bool // if they disagree, another place counts
+	again  bool // the entry of the previous place says it in other words
 }
 
-// deciding gives the place that says how the task stands: the first that is not
+// deciding returns the place that decides the status of the task: the first that is not
 // closed, else the first.
 func (it *item) deciding() place {
 	for _, p := range it.places {
@@ -85,9 +84,9 @@ func (it *item) deciding() place {
 
 func (it *item) status() reprise.Status { return it.deciding().status }
 
-// Find implements reprise.Layout. A family's folders are looked for in every folder of the
-// tree. Where other files may lie, one without a single item and without the heading of a
-// list is not one of this family, and neither is one that the project describes itself.
+// Find implements reprise.Layout. A family's folders are looked for in every folder of
+// the tree. Where other files may be, a file without any item and without the heading of
+// a list is not one of this family, and neither is one that the project describes itself.
 func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
 	holding := doc.Index(fsys)
@@ -113,7 +112,7 @@ func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	}), err
 }
 
-// findIn finds the lists that a pattern names in a folder.
+// findIn finds the lists that match a pattern in a folder.
 func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err error) {
 	names, err := glob(fsys, dir, pattern)
 	for _, name := range names {
@@ -137,7 +136,7 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 	return append(refs, planned...), err
 }
 
-// findPlanned finds the folders with what belongs to a list and without one.
+// findPlanned finds folders that have a list's other files but no list.
 func (l Layout) findPlanned(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err error) {
 	for _, beside := range l.family.besides() {
 		names, err := glob(fsys, dir, path.Join(path.Dir(pattern), beside))
@@ -154,13 +153,13 @@ func (l Layout) findPlanned(fsys fs.FS, dir, pattern string) (refs []reprise.Ref
 	return refs, nil
 }
 
-// besides are the files that lie in the folder of a list.
+// besides returns the files in the folder of a list.
 func (f *Family) besides() []string {
 	names := append(slices.Clone(f.Inputs), slices.Sorted(maps.Keys(f.Overall))...)
 	return slices.DeleteFunc(names, func(name string) bool { return strings.ContainsAny(name, "/{") })
 }
 
-// planned reports whether a run has no list yet: its path is that of a file beside it.
+// planned reports whether a run has no list yet: its path is that of a file next to it.
 func (l Layout) planned(ref reprise.Ref) bool {
 	return slices.Contains(l.family.besides(), path.Base(ref.Path)) && !slices.ContainsFunc(slices.Concat(l.family.Lists, []string{l.family.Archived}), func(pattern string) bool {
 		_, ok := fits(ref.Path, pattern)
@@ -168,7 +167,7 @@ func (l Layout) planned(ref reprise.Ref) bool {
 	})
 }
 
-// loadPlanned gives the run of which the list is not there.
+// loadPlanned returns the run of a missing list.
 func (l Layout) loadPlanned(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 	r := doc.NewReader(fsys)
 	read := &list{family: &l.family, file: r.Open(ref.Path)}
@@ -197,8 +196,8 @@ func (l Layout) loadPlanned(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 	return run
 }
 
-// ofAnother reports whether a list lies where another family has its own, by a pattern that
-// says more: .kiro/specs/a/tasks.md is Kiro's and not Spec Kit's.
+// ofAnother reports whether a list is where another family keeps its own, by a more
+// specific pattern: .kiro/specs/a/tasks.md is Kiro's and not Spec Kit's.
 func ofAnother(name, pattern string) bool {
 	return slices.ContainsFunc(families(), func(f Family) bool {
 		return slices.ContainsFunc(f.Lists, func(p string) bool {
@@ -208,7 +207,7 @@ func ofAnother(name, pattern string) bool {
 	})
 }
 
-// fits reports whether a file lies where a pattern says, in a folder of the project.
+// fits reports whether a file is where a pattern says, in a folder of the project.
 func fits(name, pattern string) (folder string, ok bool) {
 	parts := strings.Split(name, "/")
 	at := len(parts) - 1 - strings.Count(pattern, "/")
@@ -219,21 +218,20 @@ func fits(name, pattern string) (folder string, ok bool) {
 	return path.Join(parts[:at]...), ok
 }
 
-// archived reports whether the list lies where those are whose work is over.
+// archived reports whether the list is in the archive.
 func (l *list) archived() bool {
 	_, ok := fits(l.file.Path, l.family.Archived)
 	return ok
 }
 
-// PutAway gives the place in the archive of a list that is no longer where it was, false if
-// it is not there.
+// PutAway returns the archived place of a list that is no longer where it was, or false.
 func (l Layout) PutAway(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) {
 	for _, pattern := range l.family.Lists {
 		top, ok := fits(ref.Path, pattern)
 		if !ok || l.family.Archived == "" {
 			continue
 		}
-		names, _ := glob(fsys, cmp.Or(top, "."), l.family.Archived) // what cannot be looked at is not known to be there
+		names, _ := glob(fsys, cmp.Or(top, "."), l.family.Archived) // unreadable folders are not known to have it
 		for _, name := range slices.Backward(names) {
 			if folder := path.Base(path.Dir(name)); folder == ref.ID || strings.HasSuffix(folder, "-"+ref.ID) {
 				return reprise.Ref{Layout: ref.Layout, Kind: reprise.KindTasks, ID: ref.ID, Path: name}, true
@@ -243,8 +241,7 @@ func (l Layout) PutAway(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) {
 	return reprise.Ref{}, false
 }
 
-// glob gives the names below a folder that fit a pattern, those of links that lead nowhere
-// included.
+// glob returns the names below a folder that match a pattern, including dangling links.
 func glob(fsys fs.FS, top, pattern string) (out []string, err error) {
 	below, err := fs.Sub(fsys, top)
 	if err != nil {
@@ -291,8 +288,9 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	return out
 }
 
-// add takes a task. One with the id and the words of another is that task in one place more;
-// with other words it is a task of its own, and so is every one that has no id but its words.
+// add adds a task. One with the id and the words of another is the same task in another
+// place; with other words it is a separate task, as is every one that has no id but its
+// words.
 func (l *list) add(it item, named bool) {
 	id := it.id
 	for n := 2; ; n++ {
@@ -309,9 +307,9 @@ func (l *list) add(it item, named bool) {
 	l.items = append(l.items, it)
 }
 
-// group takes the tasks with parts out of the list: the id of a part is that of the
-// whole, a dot and more. The whole is the phase of its parts. Where tasks say themselves
-// what they are a part of, the whole is a task, too, which comes after its parts.
+// group removes the tasks with parts from the list: the id of a part is that of the
+// whole, a dot and more. The whole is the phase of its parts. If tasks themselves say
+// what they are part of, the whole is also a task, which comes after its parts.
 func (l *list) group() {
 	isWhole := make([]bool, len(l.items))
 	for i := range l.items {
@@ -337,7 +335,7 @@ func (l *list) group() {
 	l.items = leaves
 }
 
-// parts gives the tasks that are parts of another one.
+// parts returns the tasks that are parts of another one.
 func (l *list) parts(whole *item, among []item) (out []*item) {
 	prefix := whole.id + "."
 	for i := range among {
@@ -348,7 +346,7 @@ func (l *list) parts(whole *item, among []item) (out []*item) {
 	return out
 }
 
-// find gives the task of an id, nil if there is none.
+// find returns the task with an id, or nil.
 func (l *list) find(id string) *item {
 	i := slices.IndexFunc(l.items, func(it item) bool { return it.id == id })
 	if i < 0 {
@@ -357,7 +355,7 @@ func (l *list) find(id string) *item {
 	return &l.items[i]
 }
 
-// match reads a text by the form of the family. ok is false for what is no task.
+// match parses a text by the family's Item. ok is false for anything that is not a task.
 func (f *Family) match(text string) (it item, ok bool) {
 	if f.Item == nil {
 		return item{id: text}, text != "" && f.Form != Boxes
@@ -421,9 +419,8 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	return run, nil
 }
 
-// left gives the open boxes that are no tasks. One below an open task is a part of that
-// and is closed with it; every other one is something left to do that no one would be
-// given.
+// left returns the open boxes that are not tasks. One below an open task is part of it
+// and closed with it; any other is work that no one would be assigned.
 func (l *list) left() []loose {
 	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {
 		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && !it.status().Closed() })
@@ -431,7 +428,7 @@ func (l *list) left() []loose {
 	})
 }
 
-// reportLeft names the open boxes that are no tasks.
+// reportLeft names the open boxes that are not tasks.
 func (l *list) reportLeft(r *doc.Reader, run string) {
 	left := l.left()
 	if len(left) == 0 || len(l.items) == 0 {
@@ -455,7 +452,7 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 	})
 }
 
-// reportWhole tells where a task disagrees with its parts, which count.
+// reportWhole reports a task that disagrees with its parts, which count.
 func (l *list) reportWhole(r *doc.Reader, whole *item) {
 	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
 	decides := whole.deciding()
@@ -469,7 +466,7 @@ func (l *list) reportWhole(r *doc.Reader, whole *item) {
 	})
 }
 
-// report tells what is odd about a task.
+// report reports what is odd about a task.
 func (l *list) report(r *doc.Reader, it *item) {
 	every := "each entry is done"
 	if l.family.Form == Boxes {

@@ -38,7 +38,7 @@ func (l *list) readBoxes() {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
 		}
 		if !ok && "["+c.Mark+"]" == l.family.Parallel {
-			continue // what explains the mark
+			continue // the legend of a mark
 		}
 		if !ok {
 			box := loose{text: c.Text, place: at}
@@ -74,14 +74,14 @@ func (f *Family) heads(md *doc.Markdown) bool {
 	return f.Title != "" && md != nil && strings.HasPrefix(md.Title(), f.Title)
 }
 
-// ruined reports whether the file is blank, has nothing but its heading, or is not the text
-// that it was: it may have been a list.
+// ruined reports whether the file is blank, has nothing but its heading, or is no longer
+// text: it may have been a list.
 func (l *list) ruined() bool {
 	content := strings.TrimSpace(string(l.file.Data))
 	return content == "" || content == "# "+strings.TrimSuffix(l.family.Title, ":") || strings.Contains(content, "\x00") || reprise.Garbled(l.file.Data)
 }
 
-// idAt is the id of the task that has a place on a line.
+// idAt returns the id of the task with a place on a line.
 func (l *list) idAt(line int) string {
 	for _, it := range l.items {
 		if slices.ContainsFunc(it.places, func(p place) bool { return p.source.Line == line }) {
@@ -91,21 +91,21 @@ func (l *list) idAt(line int) string {
 	return ""
 }
 
-// odd is the beginning of a line, or of a cell of a table, with what was meant as a box and
-// is none.
+// odd matches the start of a line, or of a table cell, that was meant as a box but is not
+// one.
 var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*)?(?P<box>\[(?P<mark>[^\[\]]{0,16})\]|[⬜☐⬛☑✅🔲])?(?P<after>\s*)(?P<text>.*)$`)
 
-// stated are the words for a status that people put into a box.
+// stated matches the status words that people put into a box.
 var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
 
-// inBox is what stands in the first box of a line.
+// inBox matches the first box of a line.
 var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
 
-// readOdd finds lines that were meant as tasks which the list does not have: without a box,
-// or with one that is written in another way. No one knows whether they are done.
+// readOdd finds lines that were meant as tasks and that the list does not have: without a
+// box, or with one written differently. Whether they are done is unknown.
 func (l *list) readOdd(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
-		// What stands in a box alone leaves the task known, and is asked about.
+		// Odd content inside a box leaves the task known, and is asked about.
 		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
 			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
 		}
@@ -125,15 +125,15 @@ func (l *list) readOdd(md *doc.Markdown) {
 	}
 }
 
-// meant reports whether a match of odd was meant as a task: it names one behind what could be a box,
-// one that the list does not have behind a bullet, or has a mark in a box. A link, a footnote
-// and a tag in brackets are no box.
+// meant reports whether a match of odd was meant as a task: it names one after what could
+// be a box, names one that the list does not have after a bullet, or has a mark in a box.
+// Links, footnotes and tags in brackets are not boxes.
 func (l *list) meant(m []string) bool {
 	bullet, box, mark, after := m[1], m[2], strings.TrimSpace(m[3]), m[4]+m[5]
 	it, named := l.family.match(m[5])
 	fresh := named && !slices.ContainsFunc(l.items, func(o item) bool { return o.id == it.id || strings.HasSuffix(o.id, "."+it.id) })
 	switch {
-	case box == "": // a number at the beginning of an item is mostly no id
+	case box == "": // a number at the start of an item is usually not an id
 		return fresh && bullet != "" && strings.ContainsAny(bullet[:1], "-*+") && unicode.IsLetter([]rune(it.id)[0])
 	case box[0] != '[':
 		return fresh && bullet != ""
@@ -144,10 +144,11 @@ func (l *list) meant(m []string) bool {
 	return marked || named && bullet != "" || bullet != "" && stated.MatchString(mark)
 }
 
-// merged finds a line that other programs read as several: only a carriage return parts them.
+// merged finds a line that other programs read as several, because only a carriage return
+// separates them.
 var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 
-// readStages reads what headings say of the tasks below them.
+// readStages reads what headings say about the tasks below them.
 func (l *list) readStages(sections []doc.Section) {
 	for _, s := range sections {
 		if len(l.family.Stages) == 0 || l.family.Label == "" {
@@ -172,7 +173,7 @@ func (l *list) readStages(sections []doc.Section) {
 	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
 }
 
-// readPosition reads in which part of the list the work is.
+// readPosition reads which part of the list is being worked on.
 func (l *list) readPosition(sections []doc.Section) {
 	for _, s := range sections {
 		for _, line := range s.Lines() {
@@ -186,16 +187,16 @@ func (l *list) readPosition(sections []doc.Section) {
 	}
 }
 
-// putOff is what people write into the text of a task that is put off or given up: a word
-// in capitals or in brackets of its own, or a line through the text.
+// putOff matches what people write into the text of a task that is deferred or given up:
+// a word in capitals or in its own brackets, or strikethrough.
 var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b|\bDeferred (?:to|until)\b|` +
 	`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])]|⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
 
-// putOffParts are parts of words one of which stands in every text that putOff matches.
+// putOffParts are substrings one of which occurs in every text that putOff matches.
 var putOffParts = []string{"defer", "block", "skip", "cancel", "obsolete", "superseded", "dropped", "moved", "~~"}
 
-// putOffIn gives what says in the text of a task that it is put off, "" for nothing. Few
-// texts are worth the expression, which takes longer than all else that is read of a task.
+// putOffIn returns what in a task's text says that it is deferred, or "". Few texts need
+// the expression, which takes longer than everything else read about a task.
 func putOffIn(text string) string {
 	lower := strings.ToLower(text)
 	if !slices.ContainsFunc(putOffParts, func(part string) bool { return strings.Contains(lower, part) }) {
@@ -204,11 +205,11 @@ func putOffIn(text string) string {
 	return strings.TrimSpace(putOff.FindString(text))
 }
 
-// dependsOn is how people write into the text of a task which others come before it.
+// dependsOn matches how people write into a task's text which others come before it.
 var dependsOn = regexp.MustCompile(`(?i)\((?:depends on|needs|requires|after):? ([^()]+)\)`)
 
-// needed gives the ids that the text of a task names as those before it. What is no id is
-// a remark.
+// needed returns the ids that a task's text names as coming before it. Anything that is
+// not an id is a remark.
 func (f *Family) needed(text string) (ids []string) {
 	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
@@ -220,10 +221,10 @@ func (f *Family) needed(text string) (ids []string) {
 	return ids
 }
 
-// stuck is the line that agents write below a task that they cannot do.
+// stuck matches the line that agents write below a task they cannot do.
 var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)
 
-// readStuck holds the tasks below which such a line stands.
+// readStuck holds the tasks that have such a line below them.
 func (l *list) readStuck(md *doc.Markdown) {
 	at := -1
 	for _, line := range md.All().Lines() {
@@ -239,14 +240,14 @@ func (l *list) readStuck(md *doc.Markdown) {
 	}
 }
 
-// above is a task that the boxes indented further stand below.
+// above is a task that boxes with more indentation belong to.
 type above struct {
 	id     string
 	indent int
 }
 
-// idOf makes an id of the words that a task begins with. A comment and the commit that
-// made it come with its end and are no part of that.
+// idOf makes an id from the first words of a task. A comment and the commit that made it
+// are added when it is done, and are not part of the id.
 func idOf(text string) string {
 	text, _, _ = strings.Cut(text, "<!--")
 	if words := strings.Fields(text); len(words) > 1 {
@@ -259,7 +260,7 @@ func idOf(text string) string {
 	return strings.TrimRight(doc.Clip(id, 48), "-…")
 }
 
-// cutTags parts an item's text from the tags in brackets that it begins with.
+// cutTags splits an item's text from the bracketed tags it begins with.
 func cutTags(text string) (tags []string, rest string) {
 	rest = strings.TrimSpace(text)
 	for rest != "" {
@@ -273,7 +274,7 @@ func cutTags(text string) (tags []string, rest string) {
 	return tags, rest
 }
 
-// phaseAt is the heading below the title that a line stands under.
+// phaseAt returns the heading below the title that a line is under.
 func phaseAt(sections []doc.Section, line int) string {
 	phase := ""
 	for _, s := range sections {
@@ -284,7 +285,8 @@ func phaseAt(sections []doc.Section, line int) string {
 	return phase
 }
 
-// within gives the heading that numbers the tasks below it anew, and its number.
+// within returns the heading below which tasks are numbered from the start, and its
+// number.
 func (f *Family) within(sections []doc.Section, line int) (heading, number string) {
 	for _, s := range sections {
 		if f.Within == nil || s.Line >= line {

@@ -13,10 +13,10 @@ import (
 	"reprise/internal/ledger"
 )
 
-// readTree reads a list that is JSON, JSON lines or YAML. What is not in the form of the
-// family makes the file one that could not be read.
+// readTree reads a list in JSON, JSON lines or YAML. A file that does not have the
+// family's form counts as unreadable.
 func (l *list) readTree(r *doc.Reader) {
-	// One that cannot be read is a list if it has the word for one.
+	// An unreadable file is a list if it contains the word for one.
 	l.ours = !l.family.Shared || !l.file.OK() || l.ruined() || slices.ContainsFunc(l.family.Items, func(at string) bool {
 		return at != "" && bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
 	})
@@ -77,8 +77,8 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 	return l.under(v.In(keys[0]), keys[1:], prefix)
 }
 
-// foreign reports whether what stands at the last of some keys is another program's: not a
-// list where one belongs, or one of names alone.
+// foreign reports whether the value at the last key belongs to another program: not a
+// list where one belongs, or a list of bare names.
 func (l *list) foreign(v ledger.Value, keys []string) bool {
 	switch {
 	case !l.family.Shared || len(keys) > 1 || len(keys) == 1 && keys[0] != "":
@@ -90,20 +90,20 @@ func (l *list) foreign(v ledger.Value, keys []string) bool {
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return !e.Is(doc.String) })
 }
 
-// holds reports whether a value is a list of which an entry has a status.
+// holds reports whether a value is a list with an entry that has a status.
 func (l *list) holds(v ledger.Value) bool {
 	return v.Is(doc.List) && slices.ContainsFunc(v.Entries(0), func(e ledger.Entry) bool {
 		return e.Is(doc.Map) && spelled(e.Value, l.family.Keys.Status).Node != nil
 	})
 }
 
-// lost says that a part of the list cannot be understood.
+// lost reports that part of the list cannot be understood.
 func (l *list) lost(line int, message string) {
 	l.file.Lost(reprise.CodeUnreadable, line, message, "look at it by hand; git may have an earlier version of the file")
 }
 
-// task reads one task and its parts. An entry that is no map is the status itself, and
-// its key the id. One that does not say how urgent it is has the rank that is given.
+// task reads one task and its parts. An entry that is not a map is the status itself, and
+// its key the id. rank applies if the task does not give its urgency.
 func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	f := l.family
 	values, id, named := []ledger.Value{e.Value}, e.Name, true
@@ -165,11 +165,11 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	}
 }
 
-// spelled gives the value under a name that may have several spellings: the first that is
-// there.
+// spelled returns the value under a name that may have several spellings: the first that
+// exists.
 func spelled(v ledger.Value, names string) ledger.Value { return allSpelled(v, names)[0] }
 
-// allSpelled gives the values under all spellings of a name that are there, else that under
+// allSpelled returns the values under all spellings of a name that exist, else that under
 // the first.
 func allSpelled(v ledger.Value, names string) (out []ledger.Value) {
 	all := strings.Split(names, "|")
@@ -184,7 +184,7 @@ func allSpelled(v ledger.Value, names string) (out []ledger.Value) {
 	return out
 }
 
-// listed gives the items of the list under a key of a task, none where the family has no
+// listed returns the items of the list under a key of a task, none if the family has no
 // such key.
 func (l *list) listed(v ledger.Value, key string) []ledger.Entry {
 	if key == "" || !v.Is(doc.Map) {
@@ -198,7 +198,7 @@ func (l *list) listed(v ledger.Value, key string) []ledger.Entry {
 	return in.Entries(0)
 }
 
-// leads gives the phase that an entry of this id tells of.
+// leads returns the phase that the entry with this id describes.
 func (f *Family) leads(id string) (phase string, ok bool) {
 	before, after, ok := strings.Cut(f.Whole, "{phase}")
 	if !ok || !strings.HasPrefix(id, before) || !strings.HasSuffix(id, after) || len(id) < len(before)+len(after) {
@@ -208,7 +208,7 @@ func (f *Family) leads(id string) (phase string, ok bool) {
 	return phase, doc.Digits(phase)
 }
 
-// rank is how urgent a task is, and the other value for one that does not say so.
+// rank returns how urgent a task is, or otherwise if it does not say.
 func (f *Family) rank(v ledger.Value, otherwise int) int {
 	if f.Keys.Rank == "" {
 		return 0
@@ -222,8 +222,8 @@ func (f *Family) rank(v ledger.Value, otherwise int) int {
 	return otherwise
 }
 
-// needs reads the ids that a task names as coming before it, and of what it is a part, as
-// they are written.
+// needs reads the ids that a task says come before it, and what it is part of, as
+// written.
 func (l *list) needs(v ledger.Value, it *item) {
 	k := l.family.Keys
 	for _, e := range l.listed(v, k.Needs) {
@@ -247,9 +247,9 @@ func (l *list) needs(v ledger.Value, it *item) {
 	}
 }
 
-// resolve turns the ids that tasks name into those of tasks. An id may leave out what
-// those of its neighbours share: that of the list it is in, or of the task it is a part of.
-// Who needs a task needs all of its parts, and a part needs what the whole does.
+// resolve maps the ids that tasks mention to tasks. An id may omit what it shares with
+// its neighbours: the prefix of its list, or of the task it is part of. Needing a task
+// means needing all its parts, and a part needs whatever the whole does.
 func (l *list) resolve() {
 	all := slices.Concat(l.items, l.whole)
 	for i := range l.items {
@@ -266,13 +266,12 @@ func (l *list) resolve() {
 		slices.Sort(needs)
 		it.needs = slices.DeleteFunc(slices.Compact(needs), func(id string) bool { return id == it.id })
 	}
-	for i := range l.items { // not before: what a whole needs, its parts need, too
+	for i := range l.items { // not earlier: what a whole needs, its parts need too
 		l.items[i].needs = append(l.items[i].needs, l.items[i].parts...)
 	}
 }
 
-// follow lets a task be held by the whole that it is a part of where that is blocked, and
-// be skipped with it.
+// follow holds a task if the whole it is part of is blocked, and skips it with the whole.
 func (it *item) follow(whole *item) {
 	switch whole.status() {
 	case reprise.Blocked:
@@ -289,9 +288,9 @@ func (it *item) follow(whole *item) {
 	}
 }
 
-// need gives the tasks that an id stands for which one needs, itself or with the whole that
-// it is a part of. Whether something that the list does not have is done is unknown, so the
-// task is not started.
+// need returns the tasks that an id stands for which a task needs, itself or through its
+// whole. Whether something not in the list is done is unknown, so the task is not
+// started.
 func (l *list) need(it, by *item, id string, all []item) []string {
 	found := l.named(by.id, id, all)
 	apart := slices.IndexFunc(l.apart, func(o item) bool { return o.id == id })
@@ -306,8 +305,8 @@ func (l *list) need(it, by *item, id string, all []item) []string {
 	return found
 }
 
-// wholes are the tasks and other entries that one is a part of, by its id or by what it
-// says, and those that these are a part of.
+// wholes returns the tasks and other entries that a task is part of, by its id or by its
+// own account, and those that these are part of.
 func (l *list) wholes(it *item) (out []item) {
 	for _, w := range l.whole {
 		if strings.HasPrefix(it.id, w.id+".") {
@@ -331,7 +330,7 @@ func (l *list) wholes(it *item) (out []item) {
 	return out
 }
 
-// named gives the tasks that an id stands for beside the task of another id.
+// named returns the tasks that an id stands for next to the task of another id.
 func (l *list) named(beside, id string, all []item) []string {
 	for prefix := beside; ; {
 		cut := strings.LastIndexAny(prefix, ".:")
@@ -353,7 +352,7 @@ func (l *list) named(beside, id string, all []item) []string {
 	}
 }
 
-// elsewhere gives the tasks of an id in other places of the list.
+// elsewhere returns the tasks with an id in other places of the list.
 func (l *list) elsewhere(id string, all []item) (out []string) {
 	for _, o := range all {
 		if strings.HasSuffix(o.id, ":"+id) {

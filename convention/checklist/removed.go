@@ -12,10 +12,10 @@ import (
 	"reprise/internal/ledger"
 )
 
-// Open gives the tasks that are open, and of a list of boxes the lines of each: its own and
-// those below it that are indented further.
+// Open returns the open tasks and, for a list of boxes, the lines of each: its own and
+// those below it with more indentation.
 func Open(fsys fs.FS, r *reprise.Run) []reprise.Listed {
-	file := doc.NewReader(fsys).Open(r.Path) // of what cannot be read only the ids are known
+	file := doc.NewReader(fsys).Open(r.Path) // if it cannot be read, only the ids are known
 	lines := strings.Split(string(file.Data), "\n")
 	out := []reprise.Listed{}
 	for i := range r.Steps {
@@ -36,7 +36,8 @@ func Open(fsys fs.FS, r *reprise.Run) []reprise.Listed {
 	return out
 }
 
-// below is the end of the lines from one on that belong to the task right before them.
+// below returns the end of the lines, from at on, that belong to the task right before
+// them.
 func below(lines []string, at int) int {
 	end := at
 	for end < len(lines) && strings.TrimSpace(lines[end]) != "" && indent(lines[end]) > indent(lines[at-1]) {
@@ -45,7 +46,7 @@ func below(lines []string, at int) int {
 	return end
 }
 
-// before is the last of the lines that a task can follow, "" if there is none.
+// before returns the last line that a task can follow, or "".
 func before(lines []string, within int) string {
 	for _, line := range slices.Backward(lines) {
 		if parts(line, within) {
@@ -55,25 +56,25 @@ func before(lines []string, within int) string {
 	return ""
 }
 
-// box begins a task, with whatever mark.
+// box matches the start of a task, with any mark.
 var box = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+\[.?\]`)
 
 func isBox(line string) bool { return box.MatchString(line) }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// parts reports whether a line is a heading, or a task that is not indented further.
+// parts reports whether a line is a heading, or a task with no more indentation.
 func parts(line string, within int) bool {
 	return strings.HasPrefix(line, "#") || isBox(line) && indent(line) <= within
 }
 
-// anchor is a line without what its box says.
+// anchor returns a line without the content of its box.
 func anchor(line string) string {
 	return strings.TrimRight(box.ReplaceAllStringFunc(line, func(b string) string { return b[:strings.LastIndex(b, "[")] + "[ ]" }), "\r")
 }
 
-// putBack writes a task that was removed where it stood: in place of a line that says the
-// same and is no task, else behind the line that it followed, else at the end of the list.
+// putBack writes a removed task where it was: replacing a line that says the same and is
+// not a task, else after the line it followed, else at the end of the list.
 func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed) ([]reprise.Edit, error) {
 	lines := strings.Split(string(read.file.Data), "\n")
 	shown := map[int]bool{} // the others are in a code block or a comment
@@ -111,7 +112,7 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 	return changes.Edits()
 }
 
-// says is the letters and digits of what stands behind a box, or what was meant as one.
+// says returns the letters and digits after a box, or what was meant as one.
 func says(line string) string {
 	m := odd.FindStringSubmatch(line)
 	if m == nil {

@@ -38,13 +38,13 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		return nil, ledger.Cannot("%s lists no task %q", r.Path, doc.Clip(ev.Step, 60))
 	}
 	if len(l.family.Words[status]) == 0 && status != reprise.Skipped && it.status().Closed() {
-		status = reprise.Pending // it is open again, that much can be said
+		status = reprise.Pending // that it is open again can be said
 	}
 	if len(l.family.Words[status]) == 0 {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
 	}
 	if it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made) {
-		return nil, nil // what was made stays to be judged, whoever is at it
+		return nil, nil // the result stays in review, whoever works on it
 	}
 	if l.family.Form == Lines {
 		changes.JSONLines(r.Path)
@@ -56,7 +56,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		read.set(changes, it, status, ev)
 	}
 	if status == reprise.Done {
-		read.tickBelow(changes, it) // whoever ticked its own box may have left those
+		read.tickBelow(changes, it) // ticking its own box may have left these
 	}
 	for i := range read.whole {
 		if whole := &read.whole[i]; slices.Contains(read.parts(whole, read.items), it) {
@@ -66,12 +66,12 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	return changes.Edits()
 }
 
-// is reports whether every place says this of the task.
+// is reports whether every place gives the task this status.
 func (it *item) is(status reprise.Status) bool {
 	return !slices.ContainsFunc(it.places, func(p place) bool { return p.status != status })
 }
 
-// owned is the error for a list that is only a copy of what its tool keeps.
+// owned returns the error for a list that is only a copy of what its tool keeps.
 func (l Layout) owned(fsys fs.FS, list string, it *item, status reprise.Status) error {
 	owner, err := l.owner(fsys, list)
 	if err != nil || owner == "" {
@@ -80,7 +80,7 @@ func (l Layout) owned(fsys fs.FS, list string, it *item, status reprise.Status) 
 	return ledger.Cannot("the list is a copy of %s, which is not written to; run %s", owner, l.command(it.id, status))
 }
 
-// owner is where the tool keeps what the list is a copy of, "" if that is not there.
+// owner returns where the tool keeps the original of the list, or "".
 func (l Layout) owner(fsys fs.FS, list string) (string, error) {
 	if l.family.Owner == "" {
 		return "", nil
@@ -92,12 +92,12 @@ func (l Layout) owner(fsys fs.FS, list string) (string, error) {
 	return held[0], nil
 }
 
-// command is what a person types to tell the tool the status of a task.
+// command returns the command that tells the tool the status of a task.
 func (l Layout) command(id string, status reprise.Status) string {
 	return strings.ReplaceAll(l.family.Commands[status], "{id}", id)
 }
 
-// tickBelow ticks the boxes below a task that is done.
+// tickBelow ticks the boxes below a done task.
 func (l *list) tickBelow(c *ledger.Changes, it *item) {
 	for _, b := range l.loose {
 		if b.within == it.id && !b.place.status.Closed() {
@@ -129,8 +129,8 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 	l.stamp(c, it, status, ev.At)
 }
 
-// word is what stands for a status in this list: for done, the word that others of its
-// tasks have.
+// word returns the word for a status in this list: for done, the one that its other tasks
+// use.
 func (l *list) word(status reprise.Status) string {
 	words := l.family.Words[status]
 	used := func(word string) bool {
@@ -142,7 +142,7 @@ func (l *list) word(status reprise.Status) string {
 	return words[0]
 }
 
-// labelWord is what stands for a status on a line of its own.
+// labelWord returns the word for a status on a line of its own.
 func (l *list) labelWord(status reprise.Status) string {
 	if words := l.family.Stages[status]; len(words) > 0 {
 		return words[0]
@@ -150,8 +150,8 @@ func (l *list) labelWord(status reprise.Status) string {
 	return l.word(status)
 }
 
-// stamp writes the times of a task: when it was last changed, where it says so, and when
-// it ended. One that is open again has not ended.
+// stamp writes the times of a task: when it was last changed, if it has that, and when it
+// ended. A reopened task has not ended.
 func (l *list) stamp(c *ledger.Changes, it *item, status reprise.Status, at time.Time) {
 	k := l.family.Keys
 	if !it.node.Is(doc.Map) || at.IsZero() {
@@ -171,7 +171,7 @@ func (l *list) stamp(c *ledger.Changes, it *item, status reprise.Status, at time
 	}
 }
 
-// because says what the change of a file is for.
+// because says what a file's change is for.
 func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.Status) {
 	if l.family.Form == Boxes && name == l.file.Path || strings.HasSuffix(name, ".md") {
 		c.Markdown(name).Because("task %s is %s", it.id, status)
@@ -180,8 +180,8 @@ func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.
 	}
 }
 
-// follow marks a task done with the last of its parts that must be done, and opens it
-// again with the first that is.
+// follow marks a task done with the last of its required parts, and reopens it with the
+// first that is reopened.
 func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Status, ev reprise.Event) {
 	open := slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool {
 		return o.id != part.id && !o.optional && !o.status().Closed()
