@@ -10,7 +10,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// decide gives the run its state and what comes next.
+// decide sets the state of the run and what comes next.
 func (m *model) decide() {
 	m.checkCounts()
 	m.gatherAlarms()
@@ -47,15 +47,15 @@ func (m *model) state(s reprise.State, format string, args ...any) {
 	m.run.State, m.run.Reason = s, fmt.Sprintf(format, args...)
 }
 
-// infer tells from the artifacts and tasks how far the run can be. Where an
-// artifact is missing, gap is the unit that makes it.
+// infer determines from the artifacts and tasks how far the run can be. If an artifact is
+// missing, gap is the unit that makes it.
 func (m *model) infer() (at stage, gap *reprise.Unit) {
 	if !m.small() {
 		switch {
 		case !m.docs["prd.md"].there():
 			return intake, m.missing("prd", "spec-writer", "write the PRD", m.docs["prd.md"].path)
 		case !m.docs["plan.md"].there() && (!m.docs["bootstrap-plan.md"].there() || m.bootstrapApproved() && !m.bootstrapOnly()):
-			// The bootstrap has a plan of its own; what follows it needs plan.md.
+			// The bootstrap has its own plan; what follows it needs plan.md.
 			return planning, m.missing("plan", "planner", "write the plan", m.docs["plan.md"].path)
 		case !m.graph.exists:
 			return planning, m.missing("task-graph", "task-breaker", "break the plan into tasks", path.Join(m.dir, "task-graph.json"))
@@ -89,7 +89,7 @@ func (m *model) missing(id, role, title, file string) *reprise.Unit {
 	return &reprise.Unit{ID: id, Path: file, Title: title, Role: role, Reason: fmt.Sprintf("%s %s, and this step creates it", path.Base(file), what)}
 }
 
-// sentBack gives the unit of a stage the run was sent back to on purpose.
+// sentBack returns the unit of a stage that the run was sent back to on purpose.
 func (m *model) sentBack(at stage) *reprise.Unit {
 	u := &reprise.Unit{Reason: "the run was sent back to this step"}
 	switch at {
@@ -103,16 +103,15 @@ func (m *model) sentBack(at stage) *reprise.Unit {
 	return u
 }
 
-// approved reports whether tasks may be executed. The constitution is written
-// after the approval only. The bootstrap has a gate of its own, without one.
+// approved reports whether tasks may be executed. The constitution is written only after
+// the approval. The bootstrap has its own gate, without a constitution.
 func (m *model) approved() bool {
 	c := m.docs["constitution.md"]
 	return c.presence == reprise.Present || m.bootstrapOnly()
 }
 
-// bootstrapOnly reports whether the bootstrap tasks are all that may be
-// executed: they are approved, the development is not, and some of them are
-// open or there are no others.
+// bootstrapOnly reports whether only the bootstrap tasks may be executed: they are
+// approved, the development is not, and some of them are open or there are no others.
 func (m *model) bootstrapOnly() bool {
 	if m.docs["constitution.md"].presence == reprise.Present || !m.bootstrapApproved() {
 		return false
@@ -131,8 +130,8 @@ func (m *model) bootstrapApproved() bool {
 	return m.answered(bootGateAnswered, bootGateShown)
 }
 
-// approvalRecorded reports whether someone approved the plan, while the
-// constitution that follows was not written.
+// approvalRecorded reports whether someone approved the plan but the constitution that
+// follows was not written.
 func (m *model) approvalRecorded() bool {
 	for _, led := range m.states {
 		if led.develop {
@@ -146,7 +145,7 @@ func (m *model) approvalRecorded() bool {
 	return n.set && doc.Fold(n.body().text("trigger")) == "user approval"
 }
 
-// answered reports whether a gate was last answered with an approval.
+// answered reports whether a gate's last answer was an approval.
 func (m *model) answered(answer, shown kind) bool {
 	a, s := &m.log.latest[answer], &m.log.latest[shown]
 	if !a.set || s.set && s.key.after(a.key) {
@@ -163,7 +162,7 @@ func (m *model) answered(answer, shown kind) bool {
 	return false // a sentence may say anything: the gate is shown again
 }
 
-// ended reports whether the run has an end on record that still holds.
+// ended reports whether the run has a recorded end that is still valid.
 func (m *model) ended(inferred stage) bool {
 	var end *note
 	var how kind
@@ -205,7 +204,7 @@ func (m *model) ended(inferred stage) bool {
 	return true
 }
 
-// failedRun tells a failure that can be taken up from one that cannot.
+// failedRun distinguishes a failure that can be resumed from one that cannot.
 func (m *model) failedRun(end *note, at reprise.Source, inferred stage) bool {
 	b := end.body()
 	why := doc.Clip(oneLine(b.text("reason", "error", "message")), 100)
@@ -232,8 +231,8 @@ func (m *model) failedRun(end *note, at reprise.Source, inferred stage) bool {
 	return false
 }
 
-// reopened reports whether work began after the end on record. What a verifier
-// writes late does not.
+// reopened reports whether work began after the recorded end. A verifier's late event
+// does not count.
 func (m *model) reopened(end key) bool {
 	if n := &m.log.latest[runStarted]; n.set && n.key.after(end) {
 		return true
@@ -253,7 +252,7 @@ func (m *model) openSteps() []string {
 	return out
 }
 
-// goBack offers the step that makes what is missing, and nothing else.
+// goBack offers only the step that makes what is missing.
 func (m *model) goBack(u reprise.Unit) {
 	u.Phase = m.run.Phase
 	m.run.Next = []reprise.Unit{u}
@@ -282,7 +281,7 @@ func (m *model) goBack(u reprise.Unit) {
 	})
 }
 
-// lost reports whether something later in the run was made already.
+// lost reports whether something later in the run already exists.
 func (m *model) lost(id string) bool {
 	later := m.docs["constitution.md"].there() || m.docs["pr-checklist.md"].there() || m.beyondGate()
 	switch id {
@@ -298,8 +297,8 @@ func (m *model) lost(id string) bool {
 	return later
 }
 
-// beyondGate reports whether a task was worked on that needs the approval of
-// the plan. An approved bootstrap comes before it.
+// beyondGate reports whether a task that needs the approval of the plan was worked on. An
+// approved bootstrap comes before it.
 func (m *model) beyondGate() bool {
 	boot := m.bootstrapApproved()
 	return slices.ContainsFunc(m.steps, func(s *step) bool {
@@ -307,7 +306,7 @@ func (m *model) beyondGate() bool {
 	})
 }
 
-// waitForApproval asks the person for whom the hard gate is there.
+// waitForApproval asks a person at the hard gate.
 func (m *model) waitForApproval() {
 	m.state(reprise.Waiting, "plan and task graph are ready but not approved: there is no readable constitution.md, so nothing may be executed")
 	if !m.docs["plan.md"].there() && !m.bootstrapApproved() {
@@ -324,8 +323,8 @@ func (m *model) waitForApproval() {
 	}
 }
 
-// cleanUp offers the clean-up again, or the PR preparation after a clean-up
-// that is on record and younger than every task.
+// cleanUp offers the clean-up again, or the PR preparation after a recorded clean-up that
+// is newer than every task.
 func (m *model) cleanUp() {
 	what, role := "cleanup", "cleanup"
 	title := "clean up and prepare the PR again"
@@ -355,7 +354,7 @@ func (m *model) consolidate() {
 	m.run.Next = []reprise.Unit{u}
 }
 
-// heldByStates lets a state file that is not behind the events hold the run.
+// heldByStates holds the run if a state file that is not behind the events says so.
 func (m *model) heldByStates(inferred stage) {
 	if a, b := &m.log.latest[depsPending], &m.log.latest[depsSettled]; a.set && (!b.set || a.key.after(b.key)) && inferred < execution {
 		m.run.Questions = append(m.run.Questions, reprise.Question{
@@ -370,7 +369,7 @@ func (m *model) heldByStates(inferred stage) {
 		}
 		switch {
 		case led.waiting != "" && m.run.State != reprise.Waiting:
-			if len(m.held) == 0 { // else the events say for what
+			if len(m.held) == 0 { // otherwise the events say why
 				since := key{at: never}
 				if !led.updated.IsZero() {
 					since.at = instantOf(led.updated)
@@ -399,8 +398,7 @@ func (m *model) heldByStates(inferred stage) {
 	}
 }
 
-// heldByQuestions lets a person be waited for, where the question is about the
-// run as a whole.
+// heldByQuestions holds the run for a person if the question is about the run as a whole.
 func (m *model) heldByQuestions() {
 	if m.run.State == reprise.Interrupted && len(m.held) > 0 {
 		m.state(reprise.Waiting, "%s", strings.Join(m.held, "; "))

@@ -7,13 +7,12 @@ import (
 	"reprise"
 )
 
-// artifacts lists the documents of the run: those that are there, and those that
-// were there and no longer are. What the workflow has not come to yet is not
-// missing.
+// artifacts lists the documents of the run: those that exist, and those that existed and
+// are gone. Documents of later stages are not missing.
 //
-// MadeBy is the unit that makes a document. A missing one sends the run back to
-// that unit, so that it is in no one's way: only the constitution, which takes
-// the approval of a person, and what is there and cannot be read are critical.
+// MadeBy is the unit that makes a document. A missing document sends the run back to that
+// unit and so blocks nothing. Only two cases are critical: the constitution, which needs
+// a person's approval, and a document that exists but cannot be read.
 func (m *model) artifacts() {
 	add := func(name, file string, presence reprise.Presence, by, maker string, critical bool) {
 		if presence == reprise.Missing && !m.lost(name) {

@@ -8,8 +8,8 @@ import (
 	"reprise/internal/doc"
 )
 
-// gatherAlarms turns escalations into questions: those without an answer on
-// record stay open, unless their task continued since.
+// gatherAlarms turns escalations into questions: those without a recorded answer stay
+// open, unless their task has continued since.
 func (m *model) gatherAlarms() {
 	alarms := append(slices.Clone(m.log.alarms), m.escalationFiles()...)
 	slices.SortStableFunc(alarms, func(a, b alarm) int {
@@ -21,7 +21,7 @@ func (m *model) gatherAlarms() {
 		}
 		return 0
 	})
-	// The latest ones are enough: no one is asked a thousand questions.
+	// The latest are enough: no one wants to be asked a thousand questions.
 	alarms = alarms[max(0, len(alarms)-maxAlarms):]
 	var raised []*alarmState
 	var closings []*alarm
@@ -30,7 +30,7 @@ func (m *model) gatherAlarms() {
 		if a.kind == escalationResolved {
 			resolve(raised, a)
 			closings = append(closings, a)
-			// No one decided anything where a question was only withdrawn.
+			// If a question was only withdrawn, no one decided anything.
 			if gone, _ := a.body.truth(withdrawn); !gone {
 				m.resolved = append(m.resolved, *a)
 			}
@@ -46,7 +46,7 @@ func (m *model) gatherAlarms() {
 			raised = append(raised, &alarmState{alarm: a})
 		}
 	}
-	// A resolution may carry an earlier time than a record without one.
+	// A resolution may have an earlier time than a record without one.
 	for _, a := range closings {
 		resolve(raised, a)
 	}
@@ -57,14 +57,14 @@ func (m *model) gatherAlarms() {
 
 type alarmState struct {
 	*alarm
-	again    bool // what was said before it does not count
+	again    bool // earlier answers do not count
 	answered bool
 	applied  bool
 	answer   string
 }
 
-// asks reports whether an escalation wants an answer. The word that says so is
-// often left out; then only a mere notice wants none.
+// asks reports whether an escalation wants an answer. The field that says so is often
+// missing; then everything but a mere notice does.
 func (a *alarm) asks() bool {
 	if wants, known := a.body.truth("requires_response"); known {
 		return wants
@@ -72,17 +72,17 @@ func (a *alarm) asks() bool {
 	return doc.Fold(a.body.text("severity")) != "info"
 }
 
-// answer is what a resolution says.
+// answer returns the text of a resolution.
 func (a *alarm) answer() string { return a.body.text("resolution", "answer", "response") }
 
-// takes reports whether words are an answer to what was raised.
+// takes reports whether words answer what was raised.
 func (r *alarmState) takes(answer string) bool {
 	closed, _ := r.body.truth("closed")
 	return (&reprise.Question{Options: r.body.texts("options"), Closed: closed && answer != ""}).Takes(answer)
 }
 
-// resolve closes what a resolution names: the escalation by its id, else those
-// of its task, else the latest one before it.
+// resolve closes what a resolution names: the escalation with its id, else those of its
+// task, else the latest before it.
 func resolve(raised []*alarmState, a *alarm) {
 	var last *alarmState
 	for _, r := range raised {
@@ -111,7 +111,7 @@ func resolve(raised []*alarmState, a *alarm) {
 
 func (m *model) askAlarm(r *alarmState) {
 	if !r.answered {
-		// A record of its own carries its resolution itself.
+		// A single-file record carries its own resolution.
 		r.answer = r.body.text("resolution")
 		switch doc.Fold(r.body.text("status", "state")) {
 		case "resolved", "closed", "answered":
@@ -120,8 +120,8 @@ func (m *model) askAlarm(r *alarmState) {
 		r.answered = r.answered || r.answer != "" || r.body.text("resolved_at", "resolved_by") != ""
 	}
 	s := m.step(r.task)
-	// Whoever continued with the task no longer needed the answer; one that
-	// was only taken back waits for it.
+	// If the task continued, the answer was no longer needed; a task that was merely
+	// reset waits for it.
 	moved := s != nil && s.events != nil && s.events.word != nil && s.events.last.after(r.key) && !inTrouble(s.Status) && s.Status != reprise.Pending
 	if r.key.at == never && s != nil {
 		moved = s.Status.Closed()
@@ -149,8 +149,8 @@ func inTrouble(s reprise.Status) bool {
 	return s == reprise.Failed || s == reprise.Blocked || s == reprise.Unknown
 }
 
-// asked notes an open question: about one task, which waits for it, or about
-// the whole run.
+// asked records an open question: about one task, which waits for it, or about the whole
+// run.
 func (m *model) asked(task string, q reprise.Question) {
 	if task == "" || m.step(task) == nil {
 		m.held = append(m.held, "it asks: "+doc.Clip(oneLine(q.Text), 100))
@@ -164,8 +164,8 @@ func (m *model) asked(task string, q reprise.Question) {
 
 func (m *model) step(id string) *step { return m.byID[id] }
 
-// exhausted reports whether a task has failed as often as the workflow allows
-// since a person last decided about it.
+// exhausted reports whether a task has failed as often as the workflow allows since a
+// person last decided about it.
 func (m *model) exhausted(s *step) bool {
 	if s.Status != reprise.Failed || s.events == nil {
 		return false
@@ -173,7 +173,7 @@ func (m *model) exhausted(s *step) bool {
 	since := key{at: never}
 	for i := range m.resolved {
 		a := &m.resolved[i]
-		// Only the word that says so lets it be tried again.
+		// Only the exact word allows another try.
 		unheard := a.id == "retry-"+s.ID && (&reprise.Question{Options: retryOptions}).Option(a.answer()) == ""
 		if (a.task == "" || a.task == s.ID) && a.key.after(since) && !unheard {
 			since = a.key
@@ -190,10 +190,10 @@ func (s *step) limit() int {
 	return reprise.GraphAttempts
 }
 
-// retryOptions are what can be said about a task that failed too often.
+// retryOptions are the answers about a task that failed too often.
 var retryOptions = []string{"retry", "skip", "stop"}
 
-// askAboutFailures asks what to do with tasks that may not be tried again.
+// askAboutFailure asks what to do with a task that may not be retried.
 func (m *model) askAboutFailure(s *step) {
 	n := s.events.extra.failures
 	m.r.Report(reprise.Finding{
@@ -210,8 +210,8 @@ func (m *model) askAboutFailure(s *step) {
 	})
 }
 
-// askRun puts a question that the state of the run itself asks and holds the run
-// for it, unless a resolution after that names it.
+// askRun asks a question that follows from the state of the run, and holds the run for
+// it, unless a later resolution names it.
 func (m *model) askRun(q reprise.Question, since key, held string) {
 	for i := range m.resolved {
 		if a := &m.resolved[i]; a.id == q.ID && a.key.after(since) {
@@ -240,7 +240,7 @@ func (m *model) askAboutBlock(s *step) {
 	m.run.Questions = append(m.run.Questions, q)
 }
 
-// askApproval asks for the plan's approval, the hard gate of the workflow.
+// askApproval asks for approval of the plan, the workflow's hard gate.
 func (m *model) askApproval(id, text, file string, shown *note, options ...string) {
 	q := reprise.Question{ID: id, Subject: "approval", Text: text, Options: options, Closed: true, Source: reprise.Source{File: file}}
 	if shown.set {

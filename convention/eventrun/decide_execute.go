@@ -10,8 +10,8 @@ import (
 	"reprise/internal/doc"
 )
 
-// execute offers the tasks that may be started: dependencies done, itself not
-// done, not blocked, no question about it open. What was begun comes first.
+// execute offers the tasks that may be started: dependencies done, not itself done or
+// blocked, and no open question about it. Tasks already begun come first.
 func (m *model) execute() {
 	if m.log.events == 0 && m.log.damaged+m.log.refused > 0 {
 		m.state(reprise.Unreadable, "no event could be read, so which tasks are done is unknown")
@@ -50,10 +50,9 @@ func (m *model) execute() {
 	m.state(reprise.Interrupted, "%s", m.standing(m.run.Next[0].ID))
 }
 
-// checkLogs reports logs that must have been there or told more: whoever begins a run that
-// was approved writes one, and so does whoever makes what the verifier's log calls
-// verified, where each has a log of its own; who records that tasks are made does so for
-// each.
+// checkLogs reports logs that must have existed or contained more: starting an approved
+// run writes one, as does making what the verifier's log calls verified, if each actor
+// has its own log; and an actor that records finished tasks does so for each.
 func (m *model) checkLogs() {
 	dir := path.Join(m.dir, "events")
 	const hint = "restore the log from git or a backup"
@@ -77,7 +76,7 @@ func (m *model) checkLogs() {
 	}
 }
 
-// standing says where the run stands with this task at the front.
+// standing says where the run stands with this task first.
 func (m *model) standing(first string) string {
 	what := "is next"
 	switch m.byID[first].group() {
@@ -89,8 +88,7 @@ func (m *model) standing(first string) string {
 	return fmt.Sprintf("%d of %s done, %s %s", m.closed, counted(len(m.steps), "task"), first, what)
 }
 
-// group is the place of an open task among others by what it is: those that were
-// begun come first.
+// group is the rank of an open task by its status: those already begun come first.
 func (s *step) group() int {
 	switch {
 	case s.Status == reprise.InProgress && s.Role != "verifier":
@@ -105,7 +103,7 @@ func (s *step) group() int {
 	return 3
 }
 
-// offer makes the unit of a task, and tells its group among the others.
+// offer returns the unit of a task, and its group.
 func (m *model) offer(s *step) (group int, u reprise.Unit) {
 	u = s.Unit("")
 	if u.Path == "" {
@@ -145,7 +143,7 @@ func (s *step) failures() int32 {
 	return s.events.extra.failures
 }
 
-// report finds the verification report of a task.
+// report returns the path of a task's verification report.
 func (m *model) report(id string) string {
 	if strings.Contains(id, "/") {
 		return ""
@@ -158,7 +156,7 @@ func (m *model) report(id string) string {
 	return ""
 }
 
-// nothingRunnable says for what the run waits.
+// nothingRunnable says what the run is waiting for.
 func (m *model) nothingRunnable(stuck []string) {
 	open := m.openSteps()
 	if len(stuck) > 0 {

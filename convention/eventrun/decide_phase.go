@@ -9,7 +9,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// stage is where a run stands, whatever number its version gives it.
+// stage is where a run stands, independent of how its version numbers phases.
 type stage uint8
 
 const (
@@ -22,9 +22,8 @@ const (
 	consolidation
 )
 
-// numbering is one of the three ways to count phases. The versions of the
-// workflow number the same stages differently, and nothing in an event says
-// which one is meant.
+// numbering is one of the three ways to number phases. Versions of the workflow number
+// the same stages differently, and no event says which numbering it uses.
 type numbering []struct {
 	name  string
 	stage stage
@@ -53,11 +52,11 @@ func (n numbering) at(no int) stage {
 	return n[no].stage
 }
 
-// label names a stage. Where a stage has several numbers the last one is
-// meant: the ones before it are its parts.
+// label names a stage. If a stage has several numbers the last one is used: the earlier
+// ones are its parts.
 func (n numbering) label(s stage) string {
 	if s == approval && len(n) == len(seedNumbers) {
-		s = planning // the gate stands at the end of this phase
+		s = planning // the gate is at the end of this phase
 	}
 	for i := len(n) - 1; i >= 0; i-- {
 		if n[i].stage == s {
@@ -67,7 +66,7 @@ func (n numbering) label(s stage) string {
 	return ""
 }
 
-// stageWord reads the name of a phase.
+// stageWord parses the name of a phase.
 func stageWord(name string) stage {
 	word := doc.Fold(name)
 	for _, n := range []numbering{stateNumbers, unifiedNumbers, seedNumbers} {
@@ -98,7 +97,7 @@ func stageWord(name string) stage {
 
 // recorded is what a ledger says about the phase.
 type recorded struct {
-	number, from int // -1 where it gives none
+	number, from int // -1 if it gives none
 	name         string
 	ledger       string
 	source       reprise.Source
@@ -107,8 +106,8 @@ type recorded struct {
 	own          bool // in the numbering of workflow-state.json
 }
 
-// recordedPhase gives the latest word about the phase: of the events, or of a
-// state file that is newer than they are.
+// recordedPhase returns the latest statement about the phase: from the events, or from a
+// newer state file.
 func (m *model) recordedPhase() recorded {
 	r := recorded{number: -1, from: -1}
 	if n := &m.log.latest[phaseMoved]; n.set {
@@ -141,7 +140,7 @@ func (m *model) recordedPhase() recorded {
 	return r
 }
 
-// numberings lists the ways to count that are possible, the likeliest first.
+// numberings lists the possible ways to count, most likely first.
 func (m *model) numberings(r recorded) []numbering {
 	later := m.made("bootstrap-plan.md") || m.log.latest[unifiedMarker].set || m.log.latest[bootGateShown].set ||
 		m.log.latest[bootGateAnswered].set || m.log.latest[gateShown].set || m.log.latest[depsPending].set || m.log.latest[depsSettled].set
@@ -161,8 +160,8 @@ func (m *model) numberings(r recorded) []numbering {
 	return []numbering{seedNumbers, unifiedNumbers, stateNumbers}
 }
 
-// readPhase turns what is recorded into a stage. The number is read in the
-// numbering that agrees with the artifacts, if one does.
+// readPhase converts a recorded phase to a stage, using the numbering that agrees with
+// the artifacts, if there is one.
 func (m *model) readPhase(r recorded, inferred stage) (stage, numbering) {
 	ways := m.numberings(r)
 	if s := stageWord(r.name); s != stageNone {
@@ -181,8 +180,8 @@ func (m *model) readPhase(r recorded, inferred stage) (stage, numbering) {
 	return ways[0].at(r.number), ways[0]
 }
 
-// phaseLabel names the stage the run stands at, with the recorded number where
-// it is one of that stage's.
+// phaseLabel names the run's stage, with the recorded number if it is one of that
+// stage's.
 func phaseLabel(r recorded, n numbering, s stage) string {
 	if n.at(r.number) == s && r.set {
 		return strconv.Itoa(r.number) + " " + n[r.number].name
@@ -190,8 +189,8 @@ func phaseLabel(r recorded, n numbering, s stage) string {
 	return n.label(s)
 }
 
-// settlePhase compares what is recorded with what the artifacts allow, and
-// gives the stage to continue with.
+// settlePhase compares the recorded phase with what the artifacts allow, and returns the
+// stage to continue with.
 func (m *model) settlePhase(inferred stage) stage {
 	r := m.recordedPhase()
 	said, way := m.readPhase(r, inferred)
@@ -219,8 +218,8 @@ func (m *model) settlePhase(inferred stage) stage {
 	return at
 }
 
-// quietPhase names the phase of a run that is closed, where a phase event that
-// was not written does no harm.
+// quietPhase names the phase of a closed run, for which a missing phase event does no
+// harm.
 func (m *model) quietPhase(inferred stage) {
 	r := m.recordedPhase()
 	said, way := m.readPhase(r, inferred)
@@ -234,7 +233,7 @@ func phaseText(r recorded) string {
 	return strconv.Itoa(r.number) + " " + r.name
 }
 
-// startedAfter reports whether a task was worked on after a place in the log.
+// startedAfter reports whether a task was worked on after a position in the log.
 func (m *model) startedAfter(k key) bool {
 	for _, s := range m.steps {
 		if s.events != nil && s.events.word != nil && s.events.kind != taskPending && s.events.last.after(k) {

@@ -1,23 +1,21 @@
-// Package eventrun reads runs kept as `.agent-memory/runs/<run-id>/`: a graph
-// of tasks, the documents it came from, and an append-only log of events.
+// Package eventrun reads runs kept as `.agent-memory/runs/<run-id>/`: a graph of tasks,
+// the documents it came from, and an append-only log of events.
 //
-// What it guarantees: every whole event of every actor is taken into account,
-// in the order of the events' own times; a line that is torn or no JSON costs
-// that line and is named, and leaves the task it names unknown; a log that must
-// have told more blocks the run; nothing is called done that no ledger calls done; and
-// nothing is offered for execution before the approval is on disk.
+// It guarantees that every complete event of every actor counts, in the order of the
+// events' own times; that a line which is torn or not JSON loses only that line, is
+// reported, and leaves the task it names unknown; that a log which must have contained
+// more blocks the run; that nothing is called done unless a ledger does; and that nothing
+// is offered for execution before the approval is on disk.
 //
-// Which ledger wins. The latest event of a task decides what the task is: the
-// log is append-only and written by those who did the work. The status word in
-// the task graph counts only for a task without events, and stands beside the
-// events as a losing claim otherwise. For the run as a whole the artifacts
-// decide how far it can be, since each is made by one step and needed by the
-// next: an artifact that is missing sends the run back to the step that makes
+// Which ledger wins. The latest event of a task decides its status, because the log is
+// append-only and written by those who did the work. The status word in the task graph
+// counts only for a task without events; otherwise it is kept as a losing claim. For the
+// run as a whole the artifacts decide how far it can be, since each is made by one step
+// and needed by the next: a missing artifact sends the run back to the step that makes
 // it, whatever the log says. The latest phase event, workflow-state.json and
-// manifest.yaml, in this order unless a later one is newer, are claims about
-// the phase; they win over the artifacts only when they send the run back on
-// purpose. An end of the run on record closes it, unless work was started
-// after it.
+// manifest.yaml, in this order unless a later one is newer, are claims about the phase;
+// they win over the artifacts only if they send the run back on purpose. A recorded end
+// closes the run, unless work was started after it.
 package eventrun
 
 import (
@@ -44,9 +42,9 @@ func (Layout) Name() string { return Name }
 
 const memoryDir = ".agent-memory"
 
-// Find implements reprise.Layout: one run for each folder below
-// `.agent-memory/runs/` that holds at least one artifact of this convention.
-// The folder `.agent-memory/` alone belongs to many unrelated note systems.
+// Find implements reprise.Layout: one run for each folder below `.agent-memory/runs/`
+// with at least one artifact of this convention. Many unrelated note systems use the
+// folder `.agent-memory/`.
 func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -60,7 +58,7 @@ func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 			return nil
 		}
 		refs = append(refs, runsIn(fsys, path.Join(name, "runs"))...)
-		return fs.SkipDir // a run may hold a million events; none of them is a run
+		return fs.SkipDir // a run may have a million events; none of them is a run
 	})
 	sort.Slice(refs, func(i, j int) bool { return refs[i].Path < refs[j].Path })
 	return refs, err
@@ -80,8 +78,8 @@ func runsIn(fsys fs.FS, dir string) []reprise.Ref {
 	return refs
 }
 
-// isRun reports whether a folder holds an artifact that only a run has. One that may not
-// be read counts: a run must not vanish.
+// isRun reports whether a folder has an artifact that only a run has. An unreadable one
+// counts: a run must not disappear.
 func isRun(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -128,7 +126,7 @@ func knownArtifact(name string) bool {
 	return false
 }
 
-// hasEvents stops at the first file of events.
+// hasEvents stops at the first event file.
 func hasEvents(fsys fs.FS, dir string) bool {
 	found := false
 	walkEvents(fsys, dir, func(string) bool {
@@ -138,10 +136,10 @@ func hasEvents(fsys fs.FS, dir string) bool {
 	return found
 }
 
-// walkEvents calls visit for each file of events below dir, in the order of
-// their paths, until it returns false.
+// walkEvents calls visit for each event file below dir, in path order, until it returns
+// false.
 func walkEvents(fsys fs.FS, dir string, visit func(name string) bool) {
-	// An error here is a folder that cannot be listed, or the end asked for.
+	// An error here is an unlistable folder, or the requested end.
 	_ = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if d != nil && d.IsDir() {
@@ -150,7 +148,7 @@ func walkEvents(fsys fs.FS, dir string, visit func(name string) bool) {
 			return nil
 		}
 		if d.IsDir() && name != dir && isEventFile(d.Name()) {
-			// A folder under the name of a log: reported when it is opened.
+			// A folder with the name of a log is reported when it is opened.
 			if !visit(name) {
 				return fs.SkipAll
 			}
@@ -165,7 +163,7 @@ func walkEvents(fsys fs.FS, dir string, visit func(name string) bool) {
 
 func isEventFile(name string) bool { return isLog(name) || isSingle(name) }
 
-// isLog tells a file of one event per line, isSingle a file of one event.
+// isLog recognizes a file with one event per line, isSingle a file with one event.
 func isLog(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
 }
@@ -174,9 +172,9 @@ func isSingle(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".json")
 }
 
-// contractsIn maps the ids of tasks to the files that describe them: both
-// `tasks/T001.md` and `tasks/T001/contract.md`. Work notes beside a contract
-// (`T001-work.md`) are none.
+// contractsIn maps task ids to the files that describe them: both `tasks/T001.md` and
+// `tasks/T001/contract.md`. Work notes beside a contract (`T001-work.md`) are not
+// contracts.
 func contractsIn(fsys fs.FS, dir string) map[string]string {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {

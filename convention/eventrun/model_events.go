@@ -11,8 +11,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// key orders events: by their time, then by the name of their file, then by
-// their place in it.
+// key orders events: by time, then by file name, then by position in the file.
 type key struct {
 	at              instant
 	file, line, sub int32
@@ -32,8 +31,8 @@ func (k key) after(o key) bool {
 	return k.sub > o.sub
 }
 
-// task is what is kept of a task's events: the one that decides, and counts. A
-// run of a million events needs no more memory than its tasks.
+// task is what is kept of a task's events: the deciding one, and counts. A run with a
+// million events needs no more memory than its tasks.
 type task struct {
 	id     string
 	last   key
@@ -41,7 +40,7 @@ type task struct {
 	kind   kind
 	claims int32
 	starts int32
-	made   bool // an event tells that it was implemented
+	made   bool // an event says that it was implemented
 	extra  *taskExtra
 }
 
@@ -51,12 +50,12 @@ type taskExtra struct {
 	recent   []key  // the latest failures, at most mostAttempts, latest first
 	why      []byte // the event that says why it is blocked
 	whyAt    key
-	back     key  // when it was last taken back
+	back     key  // when it was last reset
 	made     note // the latest event that names commits or files of its implementation
-	done     note // the same of its completion
+	done     note // the same for its completion
 }
 
-// mostAttempts is how many attempts a workflow file of a person's own may allow a task.
+// mostAttempts is how many attempts a person's own workflow file may allow for a task.
 const mostAttempts = 100
 
 func (t *task) more() *taskExtra {
@@ -115,7 +114,7 @@ func (x *taskExtra) insert(k key) {
 	x.recent = x.recent[:min(len(x.recent), mostAttempts)]
 }
 
-// merge adds what was counted of the same task under another spelling of its id.
+// merge adds the counts of the same task under another spelling of its id.
 func (t *task) merge(o *task) {
 	t.claims += o.claims
 	t.starts += o.starts
@@ -140,8 +139,8 @@ func (t *task) merge(o *task) {
 	}
 }
 
-// attempts counts the launches on record. A claim and a start belong to the
-// same launch where a writer records both.
+// attempts counts the recorded launches. If a writer records both a claim and a start,
+// they are the same launch.
 func (t *task) attempts() int {
 	n := max(t.claims, t.starts)
 	if t.extra != nil {
@@ -150,7 +149,7 @@ func (t *task) attempts() int {
 	return int(n)
 }
 
-// failuresSince counts the failures after a place in the log, up to mostAttempts.
+// failuresSince counts the failures after a position in the log, up to mostAttempts.
 func (t *task) failuresSince(k key) int {
 	if t.extra == nil {
 		return 0
@@ -191,7 +190,7 @@ func (n *note) keepNote(o *note) {
 	}
 }
 
-// body parses the event. What was kept has been valid JSON before.
+// body parses the event. Kept events are known to be valid JSON.
 func (n *note) body() body { return parseBody(n.raw) }
 
 // alarm is an escalation or its resolution.
@@ -202,19 +201,19 @@ type alarm struct {
 	body     body
 }
 
-// goalKey is the key of what a run was started for.
+// goalKey is the key of a run's goal.
 const goalKey = "feature_name"
 
-// maxAlarms bounds how many escalations are kept of one log; people are not
-// asked thousands of questions.
+// maxAlarms limits how many escalations are kept from one log; no one is asked thousands
+// of questions.
 const maxAlarms = 1000
 
-// tally is what was gathered from the events, in whatever order they were read.
+// tally is what was gathered from the events, independent of reading order.
 type tally struct {
 	tasks  map[string]*task
 	latest [kinds]note
 	branch note // the latest start that names a branch; resuming does not
-	goal   note // the first start that names what is to be done
+	goal   note // the first start that names the goal
 	alarms []alarm
 	last   key // of all events
 	events int
@@ -234,8 +233,7 @@ func (t *tally) task(id []byte) *task {
 	return made
 }
 
-// record takes one event into account: of the task tk, if it names one. raw is
-// its JSON.
+// record adds one event, about the task tk if it names one. raw is its JSON.
 func (t *tally) record(k key, w *word, tk *task, raw []byte) {
 	t.events++
 	if k.after(t.last) {
@@ -299,11 +297,11 @@ func (t *tally) join(o *tally) {
 	t.events += o.events
 }
 
-// body is the text of one event. Payload stands at the top in some events and
-// under `details` in others.
+// body is the text of one event. Some events have the payload at the top, others under
+// `details`.
 type body struct{ *fastjson.Value }
 
-// parseBody reads the text of an event. What was kept of one is valid.
+// parseBody parses the text of an event, which is known to be valid.
 func parseBody(raw []byte) body {
 	v, err := fastjson.ParseBytes(raw)
 	if err != nil {
@@ -312,7 +310,7 @@ func parseBody(raw []byte) body {
 	return body{v}
 }
 
-// get returns the first of the keys that is there, on top or in the details.
+// get returns the value of the first key that exists, at the top or in the details.
 func (b body) get(keys ...string) *fastjson.Value {
 	for _, k := range keys {
 		for _, v := range []*fastjson.Value{b.Get(k), b.Get("details", k)} {
@@ -358,7 +356,7 @@ func (b body) number(keys ...string) (int, bool) {
 	return n, err == nil
 }
 
-// truth reads a boolean; known is false where there is none.
+// truth reads a boolean; known is false if there is none.
 func (b body) truth(keys ...string) (value, known bool) {
 	switch doc.Fold(b.text(keys...)) {
 	case "true", "yes":

@@ -10,22 +10,22 @@ import (
 	"reprise/internal/doc"
 )
 
-// Bounds of what is kept of one task: enough for every real one, and no more
-// than a person would look at.
+// Limits on what is kept of one task: enough for every real one, and no more than a
+// person would look at.
 const (
 	maxFiles   = 200
 	maxCommits = 20
 	maxNote    = 64 << 10
 )
 
-// leaves reports whether an event may name what its task left: commits, or
-// files. Only such events are kept.
+// leaves reports whether an event may name what its task left: commits or files. Only
+// such events are kept.
 func leaves(raw []byte) bool {
 	return len(raw) <= maxNote && (quotes(raw, "commit") || quotes(raw, "files_"))
 }
 
-// quotes reports whether a word stands behind a quote. The word is looked for
-// first: quotes are everywhere.
+// quotes reports whether a word follows a quote. The word is searched first, because
+// quotes are everywhere.
 func quotes(raw []byte, word string) bool {
 	for at := 0; ; {
 		i := bytes.Index(raw[at:], []byte(word))
@@ -39,9 +39,9 @@ func quotes(raw []byte, word string) bool {
 	}
 }
 
-// leave fills the files of a task from the graph and the events, and its
-// commits from the events. What was recorded before the task failed or was taken
-// back shows nothing about the attempt that counts.
+// leave sets the files of a task from the graph and the events, and its commits from the
+// events. Anything recorded before the task failed or was reset says nothing about the
+// attempt that counts.
 func (m *model) leave(s *step) {
 	var files []string
 	if s.node != nil {
@@ -72,8 +72,8 @@ func (m *model) leave(s *step) {
 	s.Commits = s.Commits[:min(len(s.Commits), maxCommits)]
 }
 
-// commitsOf gives the hashes an event names; anything else under these keys is
-// a message or a branch.
+// commitsOf returns the hashes an event names; anything else under these keys is a
+// message or a branch.
 func commitsOf(b body) []string {
 	var out []string
 	for _, text := range append(b.texts("commits"), b.text("commit", "commit_sha", "commit_hash", "commit_id")) {
@@ -88,9 +88,9 @@ func isHash(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// inProject gives a path of the graph or of an event as a slash path inside the
-// project, "" for anything that is none. They are written from the folder that
-// holds `.agent-memory/`.
+// inProject converts a path from the graph or an event to a slash path inside the
+// project, "" if it is not one. They are relative to the folder that contains
+// `.agent-memory/`.
 func (m *model) inProject(p string) string {
 	p = strings.ReplaceAll(strings.TrimSpace(p), `\`, "/")
 	if p == "" || len(p) > 500 || path.IsAbs(p) || strings.HasSuffix(p, "/") || strings.ContainsAny(p, "*?[]{}<>|\"\x00\n:") {
@@ -103,8 +103,8 @@ func (m *model) inProject(p string) string {
 	return p
 }
 
-// filesOf reads the files a task of the graph is said to touch. Areas are mostly
-// folders: only one with a file's name is taken.
+// filesOf reads the files that a graph task is said to touch. Areas are mostly folders:
+// one counts only if it has a file's name.
 func filesOf(item *doc.Node) []string {
 	var out []string
 	take := func(list *doc.Node) {
@@ -126,8 +126,8 @@ func filesOf(item *doc.Node) []string {
 	return out
 }
 
-// branch gives the git branch the run works on: what its manifest says, else
-// the event that started it.
+// branch returns the run's git branch: from its manifest, else from the event that
+// started it.
 func (m *model) branch() string {
 	for _, led := range m.states {
 		if plainBranch(led.branch) {
@@ -140,7 +140,7 @@ func (m *model) branch() string {
 	return ""
 }
 
-// branchOf gives the branch an event names, "" if it names none.
+// branchOf returns the branch an event names, or "".
 func branchOf(b body) string {
 	if name := b.text("branch_name", "work_branch", "branch"); plainBranch(name) {
 		return name

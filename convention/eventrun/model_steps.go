@@ -10,31 +10,31 @@ import (
 	"reprise/internal/doc"
 )
 
-// step joins what the graph and the events say of one task.
+// step combines what the graph and the events say about one task.
 type step struct {
 	reprise.Step
 	node   *node
 	events *task
-	needs  []*step // what Needs names; nil for what is no task
-	color  uint8   // where the search for circles is with it
-	placed bool    // it has its place in the order
+	needs  []*step // the steps named in Needs; nil for what is not a task
+	color  uint8   // its state in the search for cycles
+	placed bool    // its position in the order is fixed
 
-	// Filled where the run is tracked.
+	// Set if the run is tracked.
 	place      int
 	dependents []*step
 }
 
-// ready reports whether all that a step needs is closed.
+// ready reports whether everything a step needs is closed.
 func (s *step) ready() bool {
 	return !slices.ContainsFunc(s.needs, func(n *step) bool { return n == nil || !n.Status.Closed() })
 }
 
-// stepIndex finds steps by their ids. Models do not keep to one spelling:
-// task-003 is TASK-003, where only one task has that name.
+// stepIndex finds steps by id. Models do not keep to one spelling: task-003 is TASK-003,
+// if only one task has that name.
 type stepIndex struct {
 	exact  map[string]*step
 	all    []*step
-	folded map[string]*step // nil where several tasks have the name; made when it is needed
+	folded map[string]*step // nil if several tasks share the name; built on demand
 }
 
 func (x *stepIndex) add(s *step) {
@@ -66,12 +66,12 @@ func (x *stepIndex) find(id string) *step {
 	return x.folded[doc.Fold(id)]
 }
 
-// makeSteps joins graph, events and contracts to steps in the order in which
-// they would be done.
+// makeSteps combines graph, events and contracts into steps, in the order in which they
+// would be done.
 func (m *model) makeSteps() {
 	index := &stepIndex{exact: make(map[string]*step, len(m.graph.nodes))}
 	m.steps = make([]*step, 0, len(m.graph.nodes))
-	made := make([]step, 0, len(m.graph.nodes)) // at once: a graph may be large
+	made := make([]step, 0, len(m.graph.nodes)) // allocated at once: a graph may be large
 	add := func(s *step) {
 		index.add(s)
 		m.steps = append(m.steps, s)
@@ -100,7 +100,7 @@ func (m *model) makeSteps() {
 	for _, id := range m.unnamed(index, left) {
 		t := m.log.tasks[id]
 		if t.word == nil {
-			continue // named in passing, without a word about its state
+			continue // mentioned in passing, without a status
 		}
 		s := index.find(id)
 		if s == nil {
@@ -136,8 +136,7 @@ func (m *model) makeSteps() {
 	m.sortSteps()
 }
 
-// unnamed lists the tasks of the events that no step has the name of, n of them,
-// in an order of their own.
+// unnamed lists the n tasks from the events that match no step, in an order of their own.
 func (m *model) unnamed(index *stepIndex, n int) []string {
 	if n == 0 {
 		return nil
@@ -155,13 +154,13 @@ func (m *model) unnamed(index *stepIndex, n int) []string {
 // eventLedger is the name of the log in claims.
 const eventLedger = "events"
 
-// judge gathers the claims about a step and lets the latest event win.
+// judge collects the claims about a step and lets the latest event win.
 func (m *model) judge(s *step) {
 	s.Path = m.contracts[s.ID]
 	if s.Path != "" && s.node == nil {
 		s.Title = m.contractTitle(s.ID)
 	}
-	if m.graph.origin.File == "" { // there the file says who does it, if anybody
+	if m.graph.origin.File == "" { // there the file says who does it, if anyone
 		s.Role = "executor"
 	}
 	was := s.Status.Closed()
@@ -217,8 +216,8 @@ func (m *model) judge(s *step) {
 	s.Claims = append(s.Claims, c)
 }
 
-// drifts reports whether a graph's word contradicts the events. The graph is
-// written before the work, so that a word behind the events is no contradiction.
+// drifts reports whether a graph's word contradicts the events. The graph is written
+// before the work, so a word behind the events is no contradiction.
 func drifts(events, graph reprise.Status) bool {
 	if events == graph {
 		return false
@@ -234,8 +233,8 @@ func (m *model) unknownWord(id, word, what string, at reprise.Source) {
 	})
 }
 
-// reportStrangers tells of tasks that only the events know. Quality tasks are
-// added on the way, so that this is usual where the graph was not rewritten.
+// reportStrangers reports tasks that only the events know. Quality tasks are added along
+// the way, so this is normal if the graph was not rewritten.
 func (m *model) reportStrangers() {
 	if len(m.strangers) == 0 || !m.graph.exists || m.graph.damaged {
 		return
@@ -248,7 +247,7 @@ func (m *model) reportStrangers() {
 	})
 }
 
-// checkNeeds reports dependencies that lead nowhere or in a circle.
+// checkNeeds reports dependencies that lead nowhere or form a cycle.
 func (m *model) checkNeeds() {
 	for _, s := range m.steps {
 		for i, need := range s.Needs {
@@ -304,8 +303,8 @@ func (m *model) cycle(ids []string, s *step) {
 	})
 }
 
-// sortSteps puts bootstrap tasks first, then follows the graph's own order as
-// far as dependencies allow.
+// sortSteps puts bootstrap tasks first, then follows the graph's own order as far as
+// dependencies allow.
 func (m *model) sortSteps() {
 	rank := map[string]int{}
 	for i, id := range m.graph.order {

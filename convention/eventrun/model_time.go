@@ -9,8 +9,8 @@ import (
 	"reprise/internal/doc"
 )
 
-// instant is a point in time that can be compared at machine speed and holds
-// every year a file may name, unlike nanoseconds in one word.
+// instant is a point in time that compares at machine speed and, unlike nanoseconds in
+// one word, covers every year a file may name.
 type instant struct {
 	sec  int64
 	nsec int32
@@ -19,7 +19,7 @@ type instant struct {
 // never is before every instant: the time of an event without one.
 var never = instant{sec: math.MinInt64}
 
-// instantOf is never for the zero time.
+// instantOf returns never for the zero time.
 func instantOf(t time.Time) instant {
 	if t.IsZero() {
 		return never
@@ -34,7 +34,7 @@ func (i instant) time() time.Time {
 	return time.Unix(i.sec, int64(i.nsec)).UTC()
 }
 
-// parseInstant reads a time in any spelling that is met in real files.
+// parseInstant parses a time in any format found in real files.
 func parseInstant(text []byte) (at instant, ok bool) {
 	var t time.Time
 	if t.UnmarshalText(text) != nil {
@@ -45,8 +45,8 @@ func parseInstant(text []byte) (at instant, ok bool) {
 	return instant{t.Unix(), int32(t.Nanosecond())}, true
 }
 
-// nameTime reads the time a log file or a run carries in its name:
-// 20260115-1030…, 20260115-103000…, 2024-01-15T10-00-00Z….
+// nameTime parses the time in the name of a log file or run: 20260115-1030…,
+// 20260115-103000…, 2024-01-15T10-00-00Z….
 func nameTime(name string) instant {
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	if len(base) >= 19 && base[10] == 'T' {

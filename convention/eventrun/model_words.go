@@ -13,16 +13,16 @@ import (
 type kind uint8
 
 const (
-	kindOther kind = iota // activity, without a meaning for the state
+	kindOther kind = iota // activity that does not affect the state
 
 	taskPending
 	taskStarted
-	taskImplemented // made, waiting for its verification
+	taskImplemented // made, waiting for verification
 	taskDone
 	taskFailed
 	taskBlocked
 	taskSkipped
-	taskUnknown // says something about a task that we have no meaning for
+	taskUnknown // says something about a task that has no known meaning
 
 	escalated
 	escalationResolved
@@ -51,7 +51,7 @@ const (
 
 func (k kind) aboutTask() bool { return k >= taskPending && k <= taskUnknown }
 
-// status gives what a task is after an event of this kind.
+// status returns the status of a task after an event of this kind.
 func (k kind) status() reprise.Status {
 	switch k {
 	case taskPending:
@@ -70,8 +70,8 @@ func (k kind) status() reprise.Status {
 	return reprise.Unknown
 }
 
-// foldWord brings the spellings of an event's type together: task-started,
-// task_started, TASK_STARTED and taskStarted are one word.
+// foldWord normalizes the spellings of an event type: task-started, task_started,
+// TASK_STARTED and taskStarted are one word.
 func foldWord(s string) string {
 	var b strings.Builder
 	lower := false
@@ -85,9 +85,8 @@ func foldWord(s string) string {
 	return doc.Fold(b.String())
 }
 
-// kindOf gives the meaning of a folded word. The words are those of all the
-// descriptions of the format, which contradict each other, and their plain
-// variations.
+// kindOf returns the meaning of a folded word. The words come from all descriptions of
+// the format, which contradict each other, and their plain variations.
 func kindOf(word string) kind {
 	switch word {
 	case "phase transition", "phase started", "phase entered":
@@ -131,7 +130,7 @@ func kindOf(word string) kind {
 	case "bootstrap plan created", "dependency check started", "dependency script generated",
 		"unified execution started", "bootstrap phase complete", "development phase started":
 		return unifiedMarker
-	case "task graph created": // speaks of no task in particular
+	case "task graph created": // is about no particular task
 		return kindOther
 	case "recovery attempt":
 		return taskStarted
@@ -142,8 +141,8 @@ func kindOf(word string) kind {
 	return kindOther
 }
 
-// taskKind gives the meaning of what follows "task" in an event's type, and of
-// the status words of a task graph.
+// taskKind returns the meaning of what follows "task" in an event type, and of the status
+// words of a task graph.
 func taskKind(word string) kind {
 	switch word {
 	case "created", "ready", "pending", "queued", "todo", "not started", "reopened", "reset", "requeued", "unblocked":
@@ -166,19 +165,18 @@ func taskKind(word string) kind {
 	return taskUnknown
 }
 
-// word is an event's type as it stands in a file, with its meaning.
+// word is an event type as written, with its meaning.
 type word struct {
 	text string
 	kind kind
-	// bare is the meaning when the event names a task: some writers leave the
-	// "task-" away ("completed").
+	// bare is the meaning if the event names a task: some writers omit the "task-"
+	// ("completed").
 	bare kind
-	// claim marks the taking of a task as against its start: a launch may
-	// have both.
+	// claim marks claiming a task as opposed to starting it: a launch may have both.
 	claim bool
-	// back marks a task taken back: what was made of it before is not enough.
+	// back marks a reset task: what was made before is not enough.
 	back bool
-	// damaged marks a word of a line or file that is not whole.
+	// damaged marks a word from an incomplete line or file.
 	damaged bool
 }
 
@@ -198,7 +196,7 @@ func newWord(text string) *word {
 	return w
 }
 
-// meaning gives the kind of an event of this type.
+// meaning returns the kind of an event of this type.
 func (w *word) meaning(hasTask bool) kind {
 	if hasTask {
 		return w.bare
@@ -206,8 +204,8 @@ func (w *word) meaning(hasTask bool) kind {
 	return w.kind
 }
 
-// doubted gives a word that was read from a damaged file without the power to
-// finish anything: what it says of a task stays unknown.
+// doubted returns the word as read from a damaged file: it cannot finish anything, and
+// the task it names stays unknown.
 func (w *word) doubted() *word {
 	weaker := func(k kind) kind {
 		switch k {
@@ -221,8 +219,8 @@ func (w *word) doubted() *word {
 	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim, back: w.back, damaged: true}
 }
 
-// word gives the meaning of an event's type, nil where it has none. Where it has
-// several of the keys, the first one whose word has a meaning counts.
+// word returns the meaning of an event type, nil if it has none. If the event has several
+// type keys, the first whose word has a meaning counts.
 func (lr *logReader) word(types [][]byte) *word {
 	var first *word
 	for _, text := range types {
@@ -232,7 +230,7 @@ func (lr *logReader) word(types [][]byte) *word {
 		w := lr.words[string(text)]
 		if w == nil {
 			w = newWord(string(text))
-			if len(lr.words) < 10_000 { // a hostile log may hold a new word on every line
+			if len(lr.words) < 10_000 { // a hostile log may have a new word on every line
 				lr.words[w.text] = w
 			}
 		}

@@ -11,13 +11,13 @@ import (
 	"reprise/internal/doc"
 )
 
-// runsDir is where runs are begun.
+// runsDir is where runs are created.
 const runsDir = memoryDir + "/runs"
 
 // Book is the playbook of graphs. The zero value is ready for use.
 type Book struct {
-	// steps gives what a person's own workflow file says of a step; nil for
-	// the workflow of this layout.
+	// steps returns what a person's own workflow file says about a step; nil for the
+	// workflow of this layout.
 	steps func(id string) (reprise.Assignment, bool)
 }
 
@@ -29,22 +29,22 @@ var _ interface {
 // NewPlaybook returns the playbook of the layout's own workflow.
 func NewPlaybook() reprise.Playbook { return Book{} }
 
-// WithSteps returns the playbook of a workflow of a person's own: lookup gives
-// what its file says of a step. Nothing else decides what is started, and the
-// run ends when every task is closed.
+// WithSteps returns the playbook of a person's own workflow: lookup returns what its file
+// says about a step. Nothing else decides what is started, and the run ends when every
+// task is closed.
 func WithSteps(lookup func(id string) (reprise.Assignment, bool)) Book {
 	return Book{steps: lookup}
 }
 
-// Pick implements reprise.Playbook: all that may be started, at once.
+// Pick implements reprise.Playbook: everything that may be started, in parallel.
 func (b Book) Pick(_ *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
 	return slices.DeleteFunc(slices.Clone(d.Units), func(u reprise.Unit) bool {
 		return u.ID == "close" || slices.Contains(busy, u.ID)
 	})
 }
 
-// Settle implements reprise.Playbook: the end of the run, once nothing of it is
-// left, or where a person said so.
+// Settle implements reprise.Playbook: the end of the run, once nothing is left or a
+// person said so.
 func (b Book) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
 	if !r.State.Open() {
 		return nil, nil
@@ -55,8 +55,8 @@ func (b Book) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 		}
 	}
 	if why := unfit(r); why != "" && b.steps == nil && asks(r, planApproval) {
-		// No one is asked to approve what cannot be done: it goes back to the
-		// planning, as a person would send it.
+		// No one is asked to approve what cannot be done: it goes back to planning, as a
+		// person would send it.
 		return []reprise.Event{{Kind: reprise.QuestionAnswered, Question: planApproval, Text: "revise: " + why}}, nil
 	}
 	p := r.Progress()
@@ -71,9 +71,9 @@ func asks(r *reprise.Run, id string) bool {
 	return slices.ContainsFunc(r.PendingQuestions(), func(q reprise.Question) bool { return q.ID == id })
 }
 
-// givesUp reports whether the answer to a question that offers it ends the run: an
-// option of a gate that begins with stop or cancel. What an agent asks may be about
-// stopping something else, and ends the run only where the word stands alone.
+// givesUp reports whether an answer ends the run: an option of a gate that begins with
+// stop or cancel. An agent's question may be about stopping something else, and ends the
+// run only if the word stands alone.
 func (b Book) givesUp(q reprise.Question) bool {
 	if _, gate := b.gate(q.ID); gate || q.Closed {
 		return stops(q.Option(q.Answer))
@@ -93,8 +93,8 @@ func firstWord(s string) string {
 	return word
 }
 
-// gate gives the question that a step of a person's own workflow is. One that
-// offers answers takes no other: the steps behind it start with what is said.
+// gate returns the question that a step of a person's own workflow consists of. If it
+// offers answers it accepts no other: the steps after it start with what is said.
 func (b Book) gate(id string) (ask reprise.Asked, ok bool) {
 	if b.steps == nil {
 		return ask, false
@@ -108,14 +108,13 @@ func (b Book) gate(id string) (ask reprise.Asked, ok bool) {
 	return ask, true
 }
 
-// document is one of the files that the stages before and behind the tasks
-// make.
+// document is one of the files made by the stages before and after the tasks.
 type document struct {
 	role, template, file string
 	inputs               []string
 }
 
-// playDocuments are the stages by the id of their unit.
+// playDocuments are the stages, by the id of their unit.
 var playDocuments = map[string]document{
 	"prd":           {"spec-writer", "graph-prd", "prd.md", nil},
 	"plan":          {"planner", "graph-plan", "plan.md", []string{"prd.md"}},
@@ -193,10 +192,10 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 	return a, nil
 }
 
-// own brings what a person answered into a step of their own workflow: a question
-// that has an answer which it takes and which was not used before is done, and every
-// step that names its answer is told, also where another one used it before. A question
-// that is to be done again is asked again: what was said was said of other work.
+// own applies a person's answers to a step of their own workflow. A question with a
+// valid, unused answer is done, and every step that names its answer is told it, even if
+// another used it before. A question that is to be repeated is asked again: the answer
+// was about other work.
 func own(r *reprise.Run, a *reprise.Assignment) {
 	for _, q := range r.Questions {
 		switch {
@@ -214,7 +213,7 @@ func own(r *reprise.Run, a *reprise.Assignment) {
 	}
 }
 
-// task is the work on a task of the graph, or its verification.
+// playTask returns the work on a graph task, or its verification.
 func playTask(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) reprise.Assignment {
 	a := reprise.Assignment{
 		Unit: u, Step: s.ID, Role: u.Role, Template: taskTemplate, Policy: reprise.Verify, Commit: true,
@@ -238,7 +237,7 @@ func playTask(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) repri
 	return a
 }
 
-// answers lists what a person said about a step and no one has used yet.
+// answers lists what a person said about a step and has not been used.
 func answers(r *reprise.Run, step string) []string {
 	var out []string
 	for _, q := range r.Questions {
@@ -249,13 +248,13 @@ func answers(r *reprise.Run, step string) []string {
 	return out
 }
 
-// find gives the path of a document of the run, "" if there is none.
+// find returns the path of a document of the run, or "".
 func find(fsys fs.FS, r *reprise.Run, name string) string {
 	return (&model{r: doc.NewReader(fsys), dir: r.Path}).find(name)
 }
 
-// revising reports whether a stage is offered again although its document is
-// there: the run was sent back to it on purpose.
+// revising reports whether a stage is offered again although its document exists: the run
+// was sent back to it on purpose.
 func revising(fsys fs.FS, r *reprise.Run, id string) bool {
 	name := playDocuments[id].file
 	if len(r.Next) == 0 || r.Next[0].ID != id || name == "" {

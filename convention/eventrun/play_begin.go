@@ -14,17 +14,17 @@ import (
 	"reprise/internal/doc"
 )
 
-// ErrNotInFile is the cause where a task of a run is no step of the workflow file
-// that it was started with.
+// ErrNotInFile means that a task of a run is not a step of the workflow file it was
+// started with.
 var ErrNotInFile = errors.New("the workflow file has no such step")
 
-// Begin implements reprise.Playbook. The text of the goal is what is to be done
-// in words, or a task graph as JSON; a path may name a file that holds the graph
-// instead, or the folder of a run that is there already.
+// Begin implements reprise.Playbook. The text of the goal is what to do, in words, or a
+// task graph as JSON; a path may instead name a file with the graph, or the folder of an
+// existing run.
 func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	text := strings.TrimSpace(g.Text)
 	if g.Path == path.Join(runsDir, g.ID) {
-		g.Path = "" // the run's own folder, which is archived where it starts afresh
+		g.Path = "" // the run's own folder, which is archived on a fresh start
 	}
 	if g.Path != "" {
 		info, err := fs.Stat(fsys, g.Path)
@@ -74,8 +74,8 @@ func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, e
 	return ref(g.ID, path.Join(runsDir, g.ID)), []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: text, Outcome: g.Mode}}, nil
 }
 
-// GoalOf implements reprise.Goaler: of a workflow file of the person's own it is
-// the graph that names the file; of others the title says it.
+// GoalOf implements reprise.Goaler: for a person's own workflow file it is the graph that
+// names the file; otherwise the title.
 func (b Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	data, err := fs.ReadFile(fsys, path.Join(r.Path, graphJSON))
 	if b.steps == nil || err != nil {
@@ -88,8 +88,8 @@ func ref(id, at string) reprise.Ref {
 	return reprise.Ref{Layout: Name, ID: id, Path: at, Kind: reprise.KindGraph}
 }
 
-// name makes the name of a run: its time, its words, and a few letters that
-// follow from both, so that two goals of one minute differ.
+// name creates the name of a run: its time, its words, and a few letters derived from
+// both, so that two goals in one minute differ.
 func name(fsys fs.FS, g reprise.Goal, title, text string) (string, error) {
 	head := g.Now.UTC().Format("20060102-1504-") + words(title)
 	for n := range 1000 {
@@ -105,8 +105,8 @@ func name(fsys fs.FS, g reprise.Goal, title, text string) (string, error) {
 	return "", fmt.Errorf("name a run: every name like %s is taken", head)
 }
 
-// workable refuses a graph whose tasks wait for each other or for none that is
-// there.
+// workable rejects a graph whose tasks wait for each other or for a task that does not
+// exist.
 func (g *graph) workable() error {
 	needs, left := map[string][]string{}, map[string]int{}
 	for _, n := range g.nodes {
@@ -153,7 +153,7 @@ func letters(of string) string {
 	return string(out)
 }
 
-// words makes the readable part of a name from the first words of a title.
+// words creates the readable part of a name from the first words of a title.
 func words(text string) string {
 	var out []string
 	size := 0

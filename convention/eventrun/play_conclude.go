@@ -26,7 +26,7 @@ func (b Book) concludeTask(fsys fs.FS, r *reprise.Run, a reprise.Assignment, s *
 	c := reprise.Conclusion{Text: reply.Summary}
 	switch {
 	case s.Status == reprise.Blocked:
-		// The agent's own last word about the task, which it wrote itself.
+		// The agent's own last statement about the task, which it wrote itself.
 		return reprise.Conclusion{Blocked: true, Text: reply.Summary}
 	case s.Status == reprise.Failed && a.Role != verifierRole:
 		return reprise.Conclusion{Failed: true, Text: reply.Summary}
@@ -46,11 +46,11 @@ func (b Book) concludeTask(fsys fs.FS, r *reprise.Run, a reprise.Assignment, s *
 	return c
 }
 
-// Implemented is the outcome of a task that is made and awaits its verification.
+// Implemented is the outcome of a task that is made and awaits verification.
 const Implemented = "implemented"
 
-// verified ends a verification: only a known approval verifies the task, given
-// as the verdict or written into the files by the verifier itself.
+// verified ends a verification: only a known approval verifies the task, given as the
+// verdict or written into the files by the verifier itself.
 func verified(s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
 	c := reprise.Conclusion{Text: reply.Summary}
 	switch reprise.RulingOf(reply.Verdict) {
@@ -72,8 +72,8 @@ func verified(s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
 	return c
 }
 
-// verifies reports whether tasks of this run are verified by someone else than
-// who made them: its files show that they were.
+// verifies reports whether the files show that this run's tasks are verified by someone
+// other than their maker.
 func verifies(fsys fs.FS, r *reprise.Run) bool {
 	for _, dir := range []string{"verifications", "verification"} {
 		if info, err := fs.Stat(fsys, path.Join(r.Path, dir)); err == nil && info.IsDir() {
@@ -88,24 +88,23 @@ func verifies(fsys fs.FS, r *reprise.Run) bool {
 	})
 }
 
-// lastOpen reports whether a task is the only one that is not closed.
+// lastOpen reports whether a task is the only open one.
 func lastOpen(r *reprise.Run, id string) bool {
 	return !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.ID != id && !s.Status.Closed() })
 }
 
-// named reports whether a phase is one whose end can be recorded as it stands.
+// named reports whether the end of a phase can be recorded as it is.
 func named(phase string) bool { return phase == "2 execution" || phase == "4 execution" }
 
-// before is the phase whose end a document made, by the phase the run stands at
-// once it is there.
+// before is the phase that a document ends, by the phase the run is in once the document
+// exists.
 var before = map[string]map[string]string{
 	"prd":          {"1 planning": "0 intake"},
 	"constitution": {"2 execution": "1 planning", "4 execution": "3 approval"},
 	"pr-prep":      {"4 consolidation": "3 cleanup", "6 consolidation": "5 cleanup"},
 }
 
-// concludeStage ends the making of a document, the clean-up or the
-// consolidation.
+// concludeStage ends the making of a document, the clean-up or the consolidation.
 func concludeStage(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	c := reprise.Conclusion{Text: reply.Summary}
 	revised := revising(fsys, r, a.Step)
@@ -136,8 +135,8 @@ func concludeStage(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 	return c
 }
 
-// unfit says why a task graph cannot be worked on: its maker has to do it again,
-// which is cheaper than a person finding out.
+// unfit says why a task graph cannot be worked on. Its maker has to redo it, which is
+// cheaper than a person finding out.
 func unfit(r *reprise.Run) string {
 	if r.State == reprise.Unreadable || len(r.Steps) == 0 {
 		return "the task graph contains no task that can be read"

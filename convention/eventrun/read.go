@@ -15,9 +15,9 @@ import (
 	"reprise/internal/ledger"
 )
 
-// model is a run as its files tell it: the graph, the log and the documents, what
-// they make of each task, and the run itself. Recording moves nothing in it but
-// what a line of the log would.
+// model is a run as its files describe it: the graph, the log and the documents, what
+// they say about each task, and the run itself. Recording changes only what a line of the
+// log would.
 type model struct {
 	r   *doc.Reader
 	dir string
@@ -25,26 +25,26 @@ type model struct {
 
 	graph     graph
 	log       *logReader
-	files     []string // of events, by the index in keys
+	files     []string // event files, by the index in keys
 	contracts map[string]string
 	docs      map[string]artifact
-	states    []stateFile // workflow-state.json and manifest.yaml, where readable
+	states    []stateFile // workflow-state.json and manifest.yaml, if readable
 
 	steps     []*step
 	byID      map[string]*step
-	closed    int      // steps that are
+	closed    int      // the number of closed steps
 	strangers []string // tasks that only the events name
 	cycles    int
 
 	resolved   []alarm           // resolutions of escalations
 	askedTasks map[string]string // tasks with an open question
-	held       []string          // what the run as a whole waits for
+	held       []string          // what the run as a whole is waiting for
 
 	mtime     time.Time
 	mtimeFrom string
 }
 
-// artifact is one of the documents the steps of the workflow make.
+// artifact is one of the documents that the workflow's steps make.
 type artifact struct {
 	path     string
 	presence reprise.Presence
@@ -52,9 +52,8 @@ type artifact struct {
 	title    string
 }
 
-// there reports whether the step that makes the document need not run again. A
-// document that is there and may not be read is not made anew: that would
-// overwrite it.
+// there reports whether the step that makes the document need not run again. An existing
+// document that may not be read is not made again, because that would overwrite it.
 func (a artifact) there() bool {
 	return a.presence == reprise.Present || a.presence == reprise.Damaged && !a.empty
 }
@@ -89,8 +88,8 @@ func load(fsys fs.FS, ref reprise.Ref) *model {
 	return m
 }
 
-// find gives the path of an artifact: in the run's folder, or in `artifacts/`
-// there as one of the descriptions has it. It is "" if there is none.
+// find returns the path of an artifact: in the run's folder, or in its `artifacts/` as
+// one of the descriptions has it; "" if there is none.
 func (m *model) find(name string) string {
 	for _, dir := range []string{m.dir, path.Join(m.dir, "artifacts")} {
 		p := path.Join(dir, name)
@@ -147,7 +146,7 @@ func (m *model) readDocs() {
 	}
 }
 
-// blank reports whether a file holds nothing that could be read.
+// blank reports whether a file has no readable content.
 func blank(data []byte) bool { return len(bytes.Trim(data, "\x00 \t\r\n\ufeff")) == 0 }
 
 // seen remembers the newest file, for runs that record no time at all.
@@ -157,13 +156,13 @@ func (m *model) seen(f *doc.File) {
 	}
 }
 
-// small reports whether this is a run of a small job, which goes without the
-// documents and the graph and has its contracts only.
+// small reports whether this is the run of a small job, which has only contracts, without
+// documents and graph.
 func (m *model) small() bool {
 	return len(m.contracts) > 0 && !m.graph.exists && !m.made("prd.md") && !m.made("plan.md") && !m.made("bootstrap-plan.md")
 }
 
-// made reports whether something stands under a document's name.
+// made reports whether something exists under a document's name.
 func (m *model) made(name string) bool { return m.docs[name].presence != reprise.Missing }
 
 func (m *model) contractTitle(id string) string {
@@ -175,7 +174,7 @@ func (m *model) contractTitle(id string) string {
 	return oneLine(f.Markdown().Title())
 }
 
-// structured reads a JSON or YAML file by its name.
+// structured reads a JSON or YAML file according to its name.
 func (m *model) structured(f *doc.File) *doc.Node {
 	if strings.HasSuffix(f.Path, ".json") {
 		return m.json(f)
@@ -183,8 +182,8 @@ func (m *model) structured(f *doc.File) *doc.Node {
 	return f.YAML()
 }
 
-// json reads a JSON file. One that was copied from a Markdown template under
-// the name of a JSON file holds its content in a code fence.
+// json reads a JSON file. If it was copied from a Markdown template, its content is in a
+// code fence.
 func (m *model) json(f *doc.File) *doc.Node {
 	block := fencedJSON(f.Data)
 	if !f.OK() || block == nil {
@@ -199,9 +198,9 @@ func (m *model) json(f *doc.File) *doc.Node {
 	return f.JSON()
 }
 
-// fencedJSON returns the first fenced block of a text that is Markdown, with
-// all before it blanked so that lines keep their numbers; nil if the text
-// begins like JSON or has no such block.
+// fencedJSON returns the first fenced block of a Markdown text, with everything before it
+// blanked to preserve line numbers; nil if the text begins like JSON or has no such
+// block.
 func fencedJSON(data []byte) []byte {
 	start := bytes.TrimLeft(data, "\ufeff \t\r\n")
 	if len(start) == 0 || (start[0] != '#' && start[0] != '`' && !bytes.HasPrefix(start, []byte("---"))) {
@@ -229,7 +228,7 @@ func fencedJSON(data []byte) []byte {
 	return out
 }
 
-// readEvents reads every file of events of the run and of its lanes.
+// readEvents reads every event file of the run and of its lanes.
 func (m *model) readEvents() {
 	dirs := []string{path.Join(m.dir, "events")}
 	for _, e := range m.list(path.Join(m.dir, "lanes")) {
@@ -260,8 +259,8 @@ func (m *model) readEvents() {
 	}
 }
 
-// readSingle reads a file that holds one event. One that is not well-formed is
-// read as far as it makes sense, and finishes nothing.
+// readSingle reads a file with one event. A malformed one is read as far as it makes
+// sense, and finishes nothing.
 func (lr *logReader) readSingle(m *model, file int32, name string) {
 	lr.enter(file, name)
 	own := doc.NewReader(lr.fsys)
@@ -300,9 +299,9 @@ func (lr *logReader) readSingle(m *model, file int32, name string) {
 	lr.damage.report(m.r, name)
 }
 
-// eventsOf gives the events of a YAML or JSON document: one, a list, or several
-// documents behind each other, which arrive joined as one map and are parted
-// where a key comes again. whole is false where something else stands there.
+// eventsOf returns the events of a YAML or JSON document: one, a list, or several
+// consecutive documents, which arrive merged into one map and are split where a key
+// repeats. whole is false if there is something else.
 func eventsOf(n *doc.Node) (events []*doc.Node, whole bool) {
 	switch {
 	case n.IsNull():
@@ -332,7 +331,7 @@ func eventsOf(n *doc.Node) (events []*doc.Node, whole bool) {
 	return append(events, part), true
 }
 
-// textOf gives a document's event as a line of a log would have it.
+// textOf returns a document's event as a log line would have it.
 func textOf(n *doc.Node) []byte {
 	text, err := json.Marshal(ledger.Data(n))
 	if err != nil {
@@ -341,7 +340,7 @@ func textOf(n *doc.Node) []byte {
 	return text
 }
 
-// describe fills what a person sees first.
+// describe sets what a person sees first.
 func (m *model) describe() {
 	m.run.Title = m.title()
 	m.run.Active(m.graph.at, m.graph.atFrom)
@@ -358,8 +357,8 @@ func (m *model) describe() {
 	}
 }
 
-// missingContracts tells of tasks whose contract was not written: the graph is
-// written first, a crash between leaves it without them.
+// missingContracts reports tasks without a contract: the graph is written first, and a
+// crash in between leaves it without them.
 func (m *model) missingContracts() {
 	var without []string
 	for _, s := range m.steps {
@@ -376,8 +375,8 @@ func (m *model) missingContracts() {
 	}
 }
 
-// title is the heading of the PRD, or what the ledgers call the run, or the
-// part of its id that is words.
+// title returns the heading of the PRD, or what the ledgers call the run, or the words of
+// its id.
 func (m *model) title() string {
 	t := m.docs["prd.md"].title
 	for _, prefix := range []string{"product requirements document", "prd"} {
@@ -402,8 +401,8 @@ func (m *model) title() string {
 	return slug(m.run.ID)
 }
 
-// slug takes the words out of an id YYYYMMDD-HHMM-<slug>-<shortid>; any other
-// form is given as it is.
+// slug extracts the words from an id YYYYMMDD-HHMM-<slug>-<shortid>; any other form is
+// returned unchanged.
 func slug(id string) string {
 	parts := strings.Split(id, "-")
 	if nameTime(id) == never || len(parts) < 4 {

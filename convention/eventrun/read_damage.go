@@ -9,19 +9,19 @@ import (
 	"reprise/internal/doc"
 )
 
-// damage is what is wrong in one file of events. The first few places are
-// kept, the rest is counted: a log may be garbage from end to end.
+// damage is what is wrong in one event file. The first few places are kept, the rest is
+// counted: a log may be garbage from end to end.
 type damage struct {
 	kept   []reprise.Finding
 	counts map[string]int
-	nuls   bool // NUL bytes stand in it
-	// told tells that a line has the type, the task or the time of an event.
+	nuls   bool // it contains NUL bytes
+	// told says that a line has the type, the task or the time of an event.
 	told    bool
-	refused string // why it could not be read, or not wholly; "" if it was
+	refused string // why it could not be read, or not completely; "" if it was
 }
 
-// lost says why what a log of a size told is unknown, where it is: who begins a log writes
-// an event, and how many stood where NUL bytes are, no one can tell.
+// lost says why a log's content is unknown, if it is: whoever begins a log writes an
+// event, and NUL bytes may have replaced any number of them.
 func (d *damage) lost(size int64) {
 	switch {
 	case d.refused != "":
@@ -79,8 +79,8 @@ func (lr *logReader) untidy(line int) {
 	})
 }
 
-// foreign notes an event of another run. It counts all the same: the folder may
-// have been renamed, and ids are written by models.
+// foreign notes an event of another run. It counts anyway: the folder may have been
+// renamed, and ids are written by models.
 func (lr *logReader) foreign(id string, line int) {
 	if lr.damage.counts[reprise.CodeAmbiguous] > 0 {
 		return

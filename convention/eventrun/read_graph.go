@@ -16,8 +16,8 @@ type node struct {
 	id, title, phase string
 	status           string
 	needs            []string
-	files            []string // it is said to touch
-	attempts         int      // it may fail, 0 where the workflow's own number counts
+	files            []string // files it is said to touch
+	attempts         int      // how often it may fail, 0 for the workflow's own number
 	source           reprise.Source
 	statusAt         reprise.Source
 }
@@ -25,23 +25,23 @@ type node struct {
 // graph is the task graph as far as it could be read.
 type graph struct {
 	file    string
-	exists  bool // a file is there
-	damaged bool // it is there and could not be read
+	exists  bool // a file exists
+	damaged bool // it exists and could not be read
 	nodes   []*node
 	order   []string // the order the graph itself proposes
 	title   string
-	at      time.Time // when it was made
+	at      time.Time // when it was created
 	atFrom  reprise.Source
 	origin  origin
 }
 
-// graphJSON is the task graph that we write, and graphNames are all that are
-// read. The JSON counts first, being the form the workflow's own readers use.
+// graphJSON is the task graph that we write, and graphNames are all that are read. JSON
+// comes first, as the form that the workflow's own readers use.
 const graphJSON = "task-graph.json"
 
 var graphNames = []string{graphJSON, "task-graph.yaml", "task-graph.yml"}
 
-// readGraph reads the task graph. Of several the first that can be read counts.
+// readGraph reads the task graph. Of several, the first readable one counts.
 func (m *model) readGraph() graph {
 	var g graph
 	for _, name := range graphNames {
@@ -67,7 +67,7 @@ func (m *model) readGraph() graph {
 	return g
 }
 
-// graphs are the last large ones, whose reading left nothing to tell.
+// graphs are the last large ones that were read without findings.
 var graphs doc.Memo[graph]
 
 func (m *model) readGraphIn(f *doc.File) graph {
@@ -94,8 +94,8 @@ func (m *model) parseGraph(f *doc.File) graph {
 	return g
 }
 
-// givenGraph reads a task graph that a run is to begin or to continue with. It
-// refuses what Load would warn of.
+// givenGraph reads a task graph that a run is to begin or continue with. It rejects what
+// Load would warn about.
 func givenGraph(text string) (graph, error) {
 	r, f := doc.Memory(graphJSON, []byte(text))
 	m := &model{r: r}
@@ -131,7 +131,7 @@ func (m *model) fillGraph(g *graph, root *doc.Node) {
 	if top.Kind == doc.List {
 		items = top.Items
 	} else if list := meta.Get("tasks", "nodes"); list != nil && list.Kind == doc.Map {
-		// Tasks by id: the key is the id where the task does not repeat it.
+		// Tasks by id: the key is the id if the task does not repeat it.
 		for _, f := range list.Keys {
 			m.addNode(g, f.Value, f.Name)
 		}
@@ -157,8 +157,8 @@ func (m *model) fillGraph(g *graph, root *doc.Node) {
 	m.countTasks(g, meta, about)
 }
 
-// countTasks compares the number of tasks with the number the graph says it
-// has. More are usual, quality tasks are added on the way; fewer are not.
+// countTasks compares the number of tasks with the number the graph states. More are
+// normal, since quality tasks are added along the way; fewer are not.
 func (m *model) countTasks(g *graph, meta, about *doc.Node) {
 	total := mapOf(meta.Get("summary")).Get("total_tasks")
 	if total == nil {
@@ -173,7 +173,7 @@ func (m *model) countTasks(g *graph, meta, about *doc.Node) {
 	}
 }
 
-// namePhases puts the names of the plan's phases in the place of their numbers.
+// namePhases replaces the numbers of the plan's phases by their names.
 func (m *model) namePhases(g *graph, meta *doc.Node) {
 	names := map[string]string{}
 	for _, p := range listOf(meta.Get("phases")) {
@@ -247,8 +247,7 @@ func dependencies(list *doc.Node) []string {
 	return out
 }
 
-// mapOf and listOf let a question pass without a finding where the shape of a
-// part that is not needed differs.
+// mapOf and listOf avoid a finding if an unneeded part has another type.
 func mapOf(n *doc.Node) *doc.Node {
 	if n == nil || n.Kind != doc.Map {
 		return nil
@@ -279,8 +278,8 @@ func oneLine(s string) string {
 	return doc.Clip(strings.TrimSpace(s), 200)
 }
 
-// bootstrap and development tasks are told by the letter of their ids: all of
-// the first come before any of the second.
+// Bootstrap and development tasks are recognized by the letter of their ids: all of the
+// first come before any of the second.
 func isBootstrap(id string) bool   { return lettered(id, 'B') }
 func isDevelopment(id string) bool { return lettered(id, 'D') }
 

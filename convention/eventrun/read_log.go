@@ -23,18 +23,18 @@ import (
 
 const (
 	bufferSize = 256 << 10
-	// maxLine is the longest line that is read. An event is a few hundred
-	// bytes; what is longer is not one.
+	// maxLine is the longest line that is read. An event is a few hundred bytes; anything
+	// longer is not one.
 	maxLine = 4 << 20
-	// maxLog is the largest log that is read, and maxDamaged how many of its lines
-	// can be no events before the rest is left: real logs have a few megabytes.
+	// maxLog is the largest log that is read, and maxDamaged how many of its lines may be
+	// invalid before the rest is not read: real logs have a few megabytes.
 	maxLog     = 256 << 20
 	maxDamaged = 200_000
-	// maxJoin bounds an event that was spread over several lines.
+	// maxJoin limits an event that is spread over several lines.
 	maxJoin = 64 << 10
 )
 
-// logReader reads files of events one after the other into a tally.
+// logReader reads event files one after another into a tally.
 type logReader struct {
 	fsys  fs.FS
 	runID string
@@ -43,21 +43,21 @@ type logReader struct {
 	words  map[string]*word
 	parser fastjson.Parser
 	in     *bufio.Reader
-	long   []byte // a line that is longer than the buffer
+	long   []byte // a line longer than the buffer
 
 	damaged int // places that were lost
-	refused int // files that could not be read, or not wholly
+	refused int // files that could not be read, or not completely
 
-	// of the file that is being read
+	// of the file being read
 	file    int32
 	name    string
 	damage  *damage
-	now     instant // time of the event before, for events without one
+	now     instant // time of the previous event, for events without one
 	open    []byte  // lines of an event that is spread over several
 	openAt  int
 	joining bool
 	untimed int
-	doubt   bool // the file is not well-formed
+	doubt   bool // the file is malformed
 }
 
 func newLogReader(fsys fs.FS, runID string) *logReader {
@@ -70,11 +70,10 @@ func (lr *logReader) enter(file int32, name string) {
 	lr.open, lr.joining, lr.untimed, lr.doubt = lr.open[:0], false, 0, false
 }
 
-// parallelFrom is the size of all logs from which on several readers pay.
+// parallelFrom is the total size of logs from which on several readers pay off.
 const parallelFrom = 1 << 20
 
-// readLogs reads logs into one tally, and reports what is wrong in them in file
-// order.
+// readLogs reads logs into one tally, and reports what is wrong in them in file order.
 func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 	var size int64
 	for _, name := range names {
@@ -106,7 +105,7 @@ func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 		first.damaged += len(d.kept)
 		if d.refused != "" {
 			first.refused++
-			if f := r.Open(names[i]); f.OK() { // else it has said why
+			if f := r.Open(names[i]); f.OK() { // otherwise it has said why
 				f.Lost(reprise.CodeUnreadable, 0, d.refused, "look for another copy or a backup")
 			}
 		}
@@ -114,7 +113,7 @@ func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 	return first
 }
 
-// read reads one log to its end and gives what is wrong in it.
+// read reads one log completely and returns what is wrong in it.
 func (lr *logReader) read(file int32, name string) *damage {
 	lr.enter(file, name)
 	in, info, err := doc.OpenRegular(lr.fsys, name)
@@ -175,8 +174,8 @@ func (lr *logReader) stream(in io.Reader) {
 	}
 }
 
-// next gives the next line with its end. Of one that is too long no more than
-// maxLine is kept.
+// next returns the next line including its end. Of a line that is too long only maxLine
+// bytes are kept.
 func (lr *logReader) next() ([]byte, error) {
 	part, err := lr.in.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -192,11 +191,11 @@ func (lr *logReader) next() ([]byte, error) {
 	}
 }
 
-// line reads a line: one event, or blank, torn, several events, a part of one
-// that is spread over several lines, or no JSON.
+// line processes a line: one event, or blank, torn, several events, part of one that is
+// spread over several lines, or not JSON.
 func (lr *logReader) line(text []byte, no int) {
 	if lr.joining && text[0] == '{' {
-		lr.closeJoin() // the next event begins, the open one never ended
+		lr.closeJoin() // the next event begins; the open one never ended
 	}
 	if !lr.joining && lr.event(text, no, 0) {
 		return
@@ -209,15 +208,15 @@ func (lr *logReader) line(text []byte, no int) {
 	case string(trimmed) == "{" && text[0] == '{':
 		lr.joining, lr.openAt = true, no
 		lr.open = append(lr.open[:0], text...)
-	case string(trimmed) == "[" || string(trimmed) == "]": // a list that was written line by line
+	case string(trimmed) == "[" || string(trimmed) == "]": // a list written line by line
 		lr.untidy(no)
 	default:
 		lr.salvage(trimmed, no, text[len(text)-1] != '\n')
 	}
 }
 
-// join adds a line to an event that is spread over several, and reads it when
-// its last line has come.
+// join adds a line to an event that is spread over several, and reads the event once its
+// last line has come.
 func (lr *logReader) join(text, trimmed []byte) {
 	lr.open = append(lr.open, text...)
 	over := text[0] == '}' && (string(trimmed) == "}" || string(trimmed) == "},")
@@ -233,8 +232,8 @@ func (lr *logReader) join(text, trimmed []byte) {
 	lr.closeJoin()
 }
 
-// closeJoin gives up joining: the first line is damage, the others are read
-// each for itself. None of them can open another event, see line.
+// closeJoin gives up joining: the first line is damage, the others are read individually.
+// None of them can open another event, see line.
 func (lr *logReader) closeJoin() {
 	lr.joining = false
 	no := lr.openAt
@@ -248,11 +247,11 @@ func (lr *logReader) closeJoin() {
 	}
 }
 
-// errNoEvent is for a line that is valid JSON and no object.
+// errNoEvent is for a line that is valid JSON but not an object.
 var errNoEvent = errors.New("it holds no event")
 
-// salvage reads what is whole of a line that is not one event: several objects
-// behind each other, or in a list. The rest is damage.
+// salvage reads what is complete in a line that is not one event: several objects in a
+// row, or in a list. The rest is damage.
 func (lr *logReader) salvage(text []byte, no int, torn bool) {
 	sub, tidy, err := 0, true, error(nil)
 	take := func(raw []byte) error {
@@ -273,10 +272,10 @@ func (lr *logReader) salvage(text []byte, no int, torn bool) {
 		switch {
 		case err != nil:
 			if rest := text[min(int(dec.InputOffset()), len(text)):]; count > 0 && string(bytes.TrimSpace(rest)) == "," {
-				tidy, err = false, io.EOF // an element of a list that was written line by line
+				tidy, err = false, io.EOF // an element of a list written line by line
 			}
 		case raw[0] == '[':
-			tidy = false // a list is not what belongs on a line
+			tidy = false // a list does not belong on a line
 			err = json.Unmarshal(raw, &items)
 			for i := 0; i < len(items) && err == nil; i++ {
 				err = take(items[i])
@@ -294,14 +293,14 @@ func (lr *logReader) salvage(text []byte, no int, torn bool) {
 	}
 }
 
-// What can be told from a damaged line: the type of its event and the task it is about.
+// What a damaged line reveals: the type of its event and its task.
 var (
 	cutType = regexp.MustCompile(`"(?:event_type|type|event)"\s*:\s*"([^"\\]+)"`)
 	cutTask = regexp.MustCompile(`"(?:task_id|taskId|task)"\s*:\s*"([^"\\]+)"`)
 )
 
-// cutEvent takes what is left of a damaged event into account. It has no power to finish
-// its task, but what the task is can no longer be told without it.
+// cutEvent processes the rest of a damaged event. It cannot finish its task, but without
+// it the task's status is unknown.
 func (lr *logReader) cutEvent(text []byte, no, sub int) {
 	kind, id := cutType.FindSubmatch(text), cutTask.FindSubmatch(text)
 	if kind == nil || id == nil {
@@ -329,27 +328,27 @@ func explain(line []byte, err error, torn bool) string {
 	return fmt.Sprintf("the line is not JSON: %s (%s)", shown, strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// The fields of an event by the keys they may have, the likeliest first. Payload
-// uses some of them too.
+// The fields of an event by their possible keys, most likely first. Payload also uses
+// some of them.
 var (
 	typeKeys = []string{"event_type", "type", "event"}
 	taskKeys = []string{"task_id", "taskId", "task"}
 	timeKeys = []string{"timestamp", "time", "ts", "at", "created_at", "created"}
 )
 
-// header is what an event says of itself, by the places of the keys in the lists
-// above; nil where it does not.
+// header is what an event says about itself, by the positions of the keys in the lists
+// above; nil if it does not.
 type header struct {
 	types   [3][]byte
 	tasks   [3][]byte
 	times   [6][]byte
 	run     []byte
 	details *fastjson.Value
-	oddTask string // what stands where the id of a task belongs
-	repeats string // a key that stands twice
+	oddTask string // what is in place of a task id
+	repeats string // a key that occurs twice
 }
 
-// field gives the place of the value of a key, nil for payload.
+// field returns where to store the value of a key, nil for payload.
 func (h *header) field(key []byte) *[]byte {
 	switch string(key) {
 	case "event_type":
@@ -400,7 +399,7 @@ func (h *header) visit(key []byte, v *fastjson.Value) {
 	}
 }
 
-// scalar gives text and numbers; anything else is as good as absent.
+// scalar returns text and numbers; anything else counts as absent.
 func scalar(v *fastjson.Value) []byte {
 	switch v.Type() {
 	case fastjson.TypeString:
@@ -420,8 +419,8 @@ func firstOf(values ...[]byte) []byte {
 	return nil
 }
 
-// event reads one object into the tally. It reports false, and has done nothing,
-// for anything else.
+// event reads one object into the tally. For anything else it does nothing and returns
+// false.
 func (lr *logReader) event(raw []byte, no, sub int) bool {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))

@@ -14,13 +14,13 @@ import (
 	"reprise/internal/doc"
 )
 
-// origin is the workflow file of a person's own that a graph was made from.
+// origin is the person's own workflow file that a graph was made from.
 type origin struct {
 	File   string       `json:"file"`
 	SHA256 reprise.Hash `json:"sha256"`
 }
 
-// originIn finds the origin in a graph, the zero value where it has none.
+// originIn finds the origin in a graph, or the zero value.
 func originIn(graph []byte) (o origin) {
 	const key = "workflow"
 	if !bytes.Contains(graph, []byte(`"`+key+`"`)) {
@@ -33,8 +33,8 @@ func originIn(graph []byte) (o origin) {
 	return o
 }
 
-// Defined implements reprise.Definer: the steps of a workflow file of a person's own
-// are changed in that file.
+// Defined implements reprise.Definer: the steps of a person's own workflow file are
+// changed in that file.
 func (Layout) Defined(r reprise.Ref, text string) (file string, content []byte, ok bool) {
 	text = strings.TrimSpace(text)
 	if originIn([]byte(text)).File == "" {
@@ -43,11 +43,11 @@ func (Layout) Defined(r reprise.Ref, text string) (file string, content []byte, 
 	return path.Join(r.Path, graphJSON), []byte(text + "\n"), true
 }
 
-// maxOrigin bounds what is read of a workflow file to tell whether it was changed.
+// maxOrigin limits how much of a workflow file is read to detect a change.
 const maxOrigin = 64 << 20
 
-// checkOrigin marks a run of a workflow file, and tells of an open one whose file is no
-// longer there, or not what it was. One that cannot be read is for whoever needs it.
+// checkOrigin marks a run of a workflow file, and reports an open one whose file is gone
+// or has changed. An unreadable file is left to whoever needs it.
 func (m *model) checkOrigin() {
 	o := m.graph.origin
 	m.run.FromFile = o.File != ""

@@ -10,25 +10,25 @@ import (
 	"reprise/internal/doc"
 )
 
-// stateFile is what workflow-state.json or manifest.yaml says of the run as a
-// whole. Both are written beside the events and may be behind them.
+// stateFile is what workflow-state.json or manifest.yaml says about the run as a whole.
+// Both are written separately from the events and may be behind them.
 type stateFile struct {
 	name      string
 	title     string
-	phase     int // -1 where it gives none
+	phase     int // -1 if it gives none
 	phaseName string
 	phaseAt   reprise.Source
 	status    string
 	statusAt  reprise.Source
 	updated   time.Time
 	updatedAt reprise.Source
-	done      int // tasks it calls done, -1 where it does not say
+	done      int // tasks it calls done, -1 if it does not say
 	doneAt    reprise.Source
 
 	branch    string // the git branch the run works on
-	waiting   string // the phase that waits for a person
+	waiting   string // the phase that is waiting for a person
 	waitingAt reprise.Source
-	bootstrap bool // the approvals on record
+	bootstrap bool // the recorded approvals
 	develop   bool
 }
 
@@ -60,7 +60,7 @@ func (s stateFile) says() int {
 	return saysUnknown
 }
 
-// stateNames are the files that tell of the run as a whole.
+// stateNames are the files about the run as a whole.
 var stateNames = []string{"workflow-state.json", "manifest.yaml", "manifest.yml"}
 
 func (m *model) readStates() {
@@ -81,7 +81,7 @@ func (m *model) readStates() {
 	}
 }
 
-// mapNode asks for a map and reports anything else.
+// mapNode expects a map and reports anything else.
 func mapNode(n *doc.Node) *doc.Node {
 	n.Fields()
 	return mapOf(n)
@@ -97,8 +97,8 @@ func (m *model) addState(led stateFile) {
 	m.states = append(m.states, led)
 }
 
-// workflowState reads the state file of the later version, with its own
-// numbering of twelve phases.
+// workflowState reads the state file of the later version, with its own numbering of
+// twelve phases.
 func workflowState(root *doc.Node) stateFile {
 	led := stateFile{name: "workflow-state.json", phase: -1, done: -1}
 	w := mapNode(root.Get("workflow"))
@@ -126,7 +126,7 @@ func workflowState(root *doc.Node) stateFile {
 	boot := mapNode(approvals.Get("bootstrap"))
 	led.bootstrap, _ = boot.Get("approved").Bool()
 	led.develop, _ = mapNode(approvals.Get("development")).Get("approved").Bool()
-	// Approving "and continue" approves the development in the same breath.
+	// Approving "and continue" also approves the development.
 	if led.bootstrap && doc.Fold(boot.Get("approval_type").Str()) == "approve and continue" {
 		led.develop = true
 	}
@@ -150,7 +150,7 @@ func manifest(root *doc.Node, name string) stateFile {
 	return led
 }
 
-// checkCounts reports a ledger that counts more tasks done than the events know.
+// checkCounts reports a ledger that counts more tasks done than the events do.
 func (m *model) checkCounts() {
 	for _, led := range m.states {
 		if led.done > m.closed {
@@ -163,7 +163,7 @@ func (m *model) checkCounts() {
 	}
 }
 
-// escalationFiles reads the records of `escalations/`.
+// escalationFiles reads the records in `escalations/`.
 func (m *model) escalationFiles() []alarm {
 	dir := path.Join(m.dir, "escalations")
 	var out []alarm

@@ -9,14 +9,14 @@ import (
 	"reprise/internal/splice"
 )
 
-// askedAgain marks an escalation that takes the answers to the earlier ones with its
-// id back; withdrawn marks the closing of one that no one answered.
+// askedAgain marks an escalation that invalidates the answers to earlier ones with its
+// id; withdrawn marks the closing of one that was not answered.
 const (
 	askedAgain = "asked_again"
 	withdrawn  = "withdrawn"
 )
 
-// questionID is the id under which a question is kept.
+// questionID is the id under which a question is stored.
 func (rec *recording) questionID() string {
 	if id := plain(rec.ev.Question, 200); id != "" {
 		return id
@@ -34,9 +34,9 @@ func (rec *recording) question() *reprise.Question {
 	return nil
 }
 
-// asked escalates. The questions that the state of the run asks by itself, an
-// approval or a blocked task, are there already. One that was answered is asked
-// again: what was said before it no longer counts.
+// asked escalates. Questions that follow from the state of the run, an approval or a
+// blocked task, already exist. One that was answered is asked again: earlier answers no
+// longer count.
 func (rec *recording) asked() []line {
 	before := rec.question()
 	if before != nil && !before.Answered {
@@ -45,8 +45,8 @@ func (rec *recording) asked() []line {
 	return []line{rec.escalation(rec.ev, before != nil)}
 }
 
-// escalation is the line that asks the question in the words of an event; again takes
-// back what was said before it.
+// escalation returns the line that asks the question of an event; again invalidates
+// earlier answers.
 func (rec *recording) escalation(ev reprise.Event, again bool) line {
 	o := splice.Object{
 		{Key: "escalation_id", Value: rec.questionID()}, {Key: "escalation_type", Value: "decision"}, {Key: "severity", Value: "warning"},
@@ -72,9 +72,9 @@ func (rec *recording) escalation(ev reprise.Event, again bool) line {
 	return l
 }
 
-// answered records what a person said, in the event that the reader of the
-// question looks for. Until its answer is used, an escalation takes another one: it is
-// asked again first, which takes back what was said before.
+// answered records what a person said, in the event that the reader of the question looks
+// for. Until its answer is used, an escalation accepts another: it is asked again first,
+// which invalidates the earlier answer.
 func (rec *recording) answered() ([]line, error) {
 	q := rec.question()
 	switch {
@@ -128,8 +128,8 @@ func (rec *recording) resolution(word, key string, q *reprise.Question) line {
 	return l
 }
 
-// gate answers the approval. Sent back for a revision, the run goes back to its
-// planning, whatever was approved before.
+// gate answers the approval. If sent back for revision, the run returns to planning,
+// whatever was approved before.
 func (rec *recording) gate(q *reprise.Question, approved, revise bool) []line {
 	word := "planning-gate-response"
 	if q.ID == "bootstrap-approval" {
@@ -146,7 +146,7 @@ func (rec *recording) gate(q *reprise.Question, approved, revise bool) []line {
 	return lines
 }
 
-// closed closes a question: its answer was used, or none is needed any longer.
+// closed closes a question: its answer was used, or none is needed any more.
 func (rec *recording) closed() ([]line, error) {
 	q, skipped := rec.question(), rec.ev.Kind == reprise.QuestionSkipped
 	switch {
@@ -168,8 +168,8 @@ func (rec *recording) closed() ([]line, error) {
 	return []line{l}, nil
 }
 
-// stateAsks reports whether the state of the run asks a question by itself; no escalation
-// does.
+// stateAsks reports whether a question follows from the state of the run; an escalation
+// does not.
 func stateAsks(q *reprise.Question) bool {
 	switch q.ID {
 	case "plan-approval", "bootstrap-approval", "run-failed", "dependencies", "blocked-" + q.Subject, "retry-" + q.Subject:

@@ -14,13 +14,13 @@ import (
 	"reprise/internal/ledger"
 )
 
-// begin makes a run. The text of the event is what is to be done: a task graph
-// as JSON, with `tasks`, or words.
+// begin creates a run. The text of the event is what to do: a task graph as JSON, with
+// `tasks`, or words.
 //
-// A graph makes a run that stands at its execution: the documents that come
-// before it are written too, as short as they can be, and the constitution says
-// that whoever started the run gave the graph and thereby approved it. Words
-// make a run at its intake, with nothing but the event.
+// A graph creates a run that is ready for execution: the documents before it are written
+// too, as short as possible, and the constitution says that whoever started the run
+// provided the graph and thereby approved it. Words create a run at its intake, with
+// nothing but the event.
 func (rec *recording) begin() ([]line, error) {
 	if isRun(rec.fsys, rec.dir) {
 		return nil, fmt.Errorf("a run is there already: %s", rec.dir)
@@ -40,8 +40,8 @@ func (rec *recording) begin() ([]line, error) {
 	return []line{rec.line("run-started", rec.about("feature_name", title))}, nil
 }
 
-// revise puts another graph in the place of the one that is there: the workflow file
-// was changed, and a person wants the run to continue with that.
+// revise replaces the graph: the workflow file was changed, and a person wants the run to
+// continue with that.
 func (rec *recording) revise() error {
 	text := strings.TrimSpace(rec.ev.Text)
 	if _, err := givenGraph(text); err != nil {
@@ -55,7 +55,7 @@ func (rec *recording) revise() error {
 	return nil
 }
 
-// plainRunID accepts what can be a folder in every file system.
+// plainRunID accepts what can be a folder name in every file system.
 func plainRunID(id string) bool {
 	if id == "" || len(id) > 120 || id[0] == '.' || strings.HasSuffix(id, ".") || strings.TrimSpace(id) != id {
 		return false
@@ -65,7 +65,7 @@ func plainRunID(id string) bool {
 	})
 }
 
-// inline makes text that can stand in a line of Markdown without being more.
+// inline makes text safe within a line of Markdown.
 func inline(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || strings.ContainsRune("`<>[]|", r) {
@@ -76,7 +76,7 @@ func inline(s string) string {
 	return doc.Clip(strings.Join(strings.Fields(s), " "), 120)
 }
 
-// documents makes the files of a run that begins with its graph.
+// documents creates the files of a run that begins with its graph.
 func (rec *recording) documents(g graph, text string) {
 	stamp, _ := json.Marshal(rec.ev.At.UTC().Format(time.RFC3339Nano))
 	id, _ := json.Marshal(rec.run.ID)

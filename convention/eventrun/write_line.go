@@ -23,7 +23,7 @@ type line struct {
 	word    string // spelled with hyphens
 	task    string
 	at      time.Time
-	top     splice.Object // payload that stands beside the header
+	top     splice.Object // payload next to the header
 	details splice.Object
 }
 
@@ -31,7 +31,7 @@ func (rec *recording) line(word string, details splice.Object) line {
 	return line{word: word, at: after(rec.ev.At, rec.begun()), details: details}
 }
 
-// eventID names an event by its content, so that the same event is told again.
+// eventID names an event by its content, so that repeating it gives the same id.
 func eventID(ev reprise.Event) string {
 	var b bytes.Buffer
 	for _, part := range append([]string{
@@ -44,7 +44,7 @@ func eventID(ev reprise.Event) string {
 	return "reprise-" + hex.EncodeToString(h[:8])
 }
 
-// record gives a line as it is written.
+// record returns a line as it is written.
 func (rec *recording) record(l line, id string, st style) splice.Object {
 	o := splice.Object{{Key: st.key, Value: st.spell(l.word)}}
 	if l.task != "" {
@@ -78,19 +78,19 @@ func (rec *recording) append(own string, lines []line) {
 	}
 }
 
-// maxOwn is the size from which on our log of an hour continues in a new file:
-// every addition to a file takes its hash, which must not grow with the run.
+// maxOwn is the size from which on our log for an hour continues in a new file: every
+// addition hashes the file, and that must not grow with the run.
 const maxOwn = 256 << 10
 
 func ownFolder(dir string) string { return path.Join(dir, "events", "reprise") }
 
-// hourOf is what the names of our logs for the hour of an event begin with.
+// hourOf returns the prefix of our log names for the hour of an event.
 func hourOf(dir string, at time.Time) string {
 	return path.Join(ownFolder(dir), at.UTC().Format("20060102-15")+"00")
 }
 
-// ownLogs gives the number of the log of an hour that is written to, and the
-// names of those that are full.
+// ownLogs returns the number of the current log of an hour, and the names of the full
+// ones.
 func ownLogs(fsys fs.FS, dir, hour string) (last int, full []string, err error) {
 	folder := ownFolder(dir)
 	for _, d := range []string{path.Dir(folder), folder} {
@@ -124,8 +124,8 @@ func ownLogs(fsys fs.FS, dir, hour string) (last int, full []string, err error) 
 	return last, full, nil
 }
 
-// ownName is the name of the n-th log of an hour, ownNumber its inverse: 0 for
-// any other file.
+// ownName is the name of the n-th log of an hour, ownNumber its inverse: 0 for any other
+// file.
 func ownName(hour string, n int) string {
 	if n == 1 {
 		return hour + ".jsonl"
@@ -148,13 +148,13 @@ func ownNumber(name, hour string) int {
 	return n
 }
 
-// holds reports whether a log holds a whole line with this id. One that was cut
-// off does not count.
+// holds reports whether a log has a complete line with this id. A truncated line does not
+// count.
 func holds(data []byte, id string) bool {
 	return bytes.Contains(data, []byte(id)) && idsIn(data)[id]
 }
 
-// idsIn are the ids of the whole lines of a log.
+// idsIn returns the ids of the complete lines of a log.
 func idsIn(data []byte) map[string]bool {
 	ids := map[string]bool{}
 	for text := range bytes.Lines(data) {
@@ -176,15 +176,15 @@ type style struct {
 
 func (s style) spell(word string) string { return strings.ReplaceAll(word, "-", s.sep) }
 
-// How much is looked at for the spelling; the first events tell.
+// How much is examined for the spelling; the first events decide.
 const (
 	styleFiles = 8
 	styleBytes = 16 << 10
 )
 
-// style takes the spelling over from the other writers' events: of tasks if
-// there are some, since several descriptions spell phases in their own way. A
-// run without any gets that of most descriptions.
+// style adopts the spelling of other writers' events: those about tasks, if there are
+// any, since several descriptions spell phases differently. A run without any gets that
+// of most descriptions.
 func (rec *recording) style() style {
 	var found, task style
 	files := 0
@@ -217,7 +217,7 @@ type spelling struct {
 	task bool
 }
 
-// spellings gives those of the first events of a file.
+// spellings returns those of the first events of a file.
 func (rec *recording) spellings(name string) []spelling {
 	var out []spelling
 	see := func(raw []byte) {
@@ -239,7 +239,7 @@ func (rec *recording) spellings(name string) []spelling {
 	}
 	f, _, err := doc.OpenRegular(rec.fsys, name)
 	if err != nil {
-		return nil // what is wrong with it is Load's to say
+		return nil // Load reports what is wrong with it
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, styleBytes))

@@ -18,14 +18,13 @@ import (
 
 var _ reprise.Mender = Layout{}
 
-// Mend implements reprise.Mender: it rebuilds the task graph. A graph that
-// cannot be read is written anew from the one in the other notation; where
-// there is none, from what is whole in it, the contracts and the events, with
-// every task open, since it is the events that say what is done. No dependency
-// is made up.
+// Mend implements reprise.Mender: it rebuilds the task graph. An unreadable graph is
+// rewritten from the one in the other format; if there is none, from its complete parts,
+// the contracts and the events, with every task open, since the events say what is done.
+// No dependency is invented.
 //
-// The log itself is never mended: it is append-only, and a torn line that was
-// changed would be an event no one wrote. The state files are caches of it.
+// The log itself is never repaired: it is append-only, and a changed line would be an
+// event that no one wrote. The state files are caches of it.
 func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	if r.Path == "" {
 		return nil, nil
@@ -35,7 +34,7 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	return ledger.Mend(again, fsys, m.proposals()), nil
 }
 
-// proposals are the ways to rebuild the graph.
+// proposals returns the ways to rebuild the graph.
 func (m *model) proposals() []ledger.Proposal {
 	files := m.graphFiles()
 	for _, src := range files {
@@ -45,22 +44,22 @@ func (m *model) proposals() []ledger.Proposal {
 	}
 	for _, g := range files {
 		if !g.broken() && !g.bare {
-			// What can be read in part would be lost; what may not be opened
-			// is no one's to overwrite.
+			// What is partly readable would be lost, and what may not be opened is not
+			// ours to overwrite.
 			return nil
 		}
 	}
 	return m.gatherGraph(files)
 }
 
-// graphFile is one file of the task graph, with a reader of its own so that its
-// findings can be told apart.
+// graphFile is one file of the task graph, with its own reader so that its findings are
+// separate.
 type graphFile struct {
 	*doc.File
-	raw   []byte // as it stands on disk
+	raw   []byte // as on disk
 	root  *doc.Node
-	whole bool // all of it was read, and it holds tasks
-	bare  bool // well-formed, with nothing at all in it
+	whole bool // all of it was read, and it has tasks
+	bare  bool // well-formed but empty
 }
 
 func (m *model) graphFiles() []graphFile {
@@ -89,10 +88,10 @@ func (m *model) graphFiles() []graphFile {
 	return out
 }
 
-// broken reports whether the file was read and is not well-formed.
+// broken reports whether the file was read and is malformed.
 func (g graphFile) broken() bool { return g.OK() && g.root == nil }
 
-// rewrite gives files one content, for a proposal.
+// rewrite returns a proposal's edits that give files the same content.
 func rewrite(text []byte, why string, names ...string) func(fsys fs.FS) ([]reprise.Edit, error) {
 	return func(fsys fs.FS) ([]reprise.Edit, error) {
 		c := ledger.NewChanges(fsys)
@@ -103,12 +102,12 @@ func rewrite(text []byte, why string, names ...string) func(fsys fs.FS) ([]repri
 	}
 }
 
-// copyGraph writes the broken graphs anew from a whole one. JSON is YAML too,
-// so that one notation does for all of them.
+// copyGraph rewrites the broken graphs from a complete one. JSON is also YAML, so one
+// format serves all of them.
 func copyGraph(src graphFile, files []graphFile) []ledger.Proposal {
 	text, err := ledger.NewJSON(ledger.Data(src.root))
 	if err != nil {
-		return nil // it holds what JSON cannot
+		return nil // it contains what JSON cannot express
 	}
 	var out []ledger.Proposal
 	for _, g := range files {
@@ -121,9 +120,9 @@ func copyGraph(src graphFile, files []graphFile) []ledger.Proposal {
 	return out
 }
 
-// gatherGraph makes a graph of what is known of the tasks elsewhere. Without
-// contracts there is too little: events name only the tasks that were begun, and
-// a graph of those alone would look finished.
+// gatherGraph builds a graph from what is known of the tasks elsewhere. Without contracts
+// that is too little: events name only tasks that were begun, and a graph of those alone
+// would look finished.
 func (m *model) gatherGraph(files []graphFile) []ledger.Proposal {
 	if len(m.contracts) == 0 || m.small() || len(files) == 0 && !m.lost("task-graph") {
 		return nil
@@ -141,7 +140,7 @@ func (m *model) gatherGraph(files []graphFile) []ledger.Proposal {
 	tasks := m.knownTasks(rest)
 	text, err := ledger.NewJSON(splice.Object{{Key: "tasks", Value: tasks}})
 	if err != nil || len(tasks) == 0 || len(tasks) < announced {
-		return nil // tasks would be missing, and the run look further than it is
+		return nil // tasks would be missing, and the run would look further along than it is
 	}
 	p := ledger.Proposal{What: names[0] + " cannot be read", From: path.Join(m.dir, "tasks") + " and the events"}
 	if len(rest.nodes) > 0 {
@@ -158,8 +157,8 @@ func (m *model) gatherGraph(files []graphFile) []ledger.Proposal {
 	return []ledger.Proposal{p}
 }
 
-// knownTasks joins the tasks that are whole in a broken graph, those with a
-// contract and those the events name, each once and all of them open.
+// knownTasks combines the complete tasks of a broken graph, those with a contract and
+// those the events name, each once and all open.
 func (m *model) knownTasks(rest graph) []splice.Object {
 	var nodes []*node
 	ids := map[string]string{} // by their folded form
@@ -174,8 +173,8 @@ func (m *model) knownTasks(rest graph) []splice.Object {
 	}
 	whole := len(nodes)
 	for _, id := range sortedKeys(m.contracts) {
-		// Every form of an id has a number; an overview beside the contracts
-		// would be a task that no one can finish.
+		// Every kind of id has a number; an overview next to the contracts would be a
+		// task that no one can finish.
 		if strings.ContainsAny(id, "0123456789") {
 			add(&node{id: id, title: m.contractName(id)})
 		}
@@ -201,7 +200,7 @@ func (m *model) knownTasks(rest graph) []splice.Object {
 	return out
 }
 
-// contractName gives the title of a contract, in either notation.
+// contractName returns the title of a contract, in either format.
 func (m *model) contractName(id string) string {
 	if file := m.contracts[id]; !strings.HasSuffix(file, ".md") {
 		return oneLine(firstText(mapOf(doc.NewReader(m.r.FS()).Open(file).YAML()).Get("title", "name")))
@@ -209,9 +208,9 @@ func (m *model) contractName(id string) string {
 	return m.contractTitle(id)
 }
 
-// contractNeeds reads the dependencies a contract names: a key of its front
-// matter or of its YAML, a label, or the items of a section. Only bare ids of
-// tasks of the run are taken; a sentence about a task is no dependency.
+// contractNeeds reads the dependencies a contract names: a key of its front matter or
+// YAML, a label, or the items of a section. Only bare ids of the run's tasks count; a
+// sentence about a task is not a dependency.
 func (m *model) contractNeeds(self string, ids map[string]string) []string {
 	file := m.contracts[self]
 	if file == "" {
@@ -248,8 +247,8 @@ func (m *model) contractNeeds(self string, ids map[string]string) []string {
 	return out
 }
 
-// wholeTasks reads the tasks of a JSON graph that is cut off, up to the first
-// that is not whole. What follows a garbled place is not searched.
+// wholeTasks reads the tasks of a truncated JSON graph, up to the first incomplete one.
+// Nothing after a garbled place is searched.
 func wholeTasks(data []byte) graph {
 	var g graph
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
@@ -276,8 +275,8 @@ func wholeTasks(data []byte) graph {
 	return g
 }
 
-// announcedTasks gives the number of tasks a broken graph says it has, 0 where
-// that can no longer be read.
+// announcedTasks returns the number of tasks a broken graph says it has, 0 if that is
+// unreadable.
 func announcedTasks(data []byte) int {
 	_, after, _ := bytes.Cut(data, []byte("total_tasks"))
 	line, _, ended := bytes.Cut(after, []byte("\n"))

@@ -16,16 +16,15 @@ import (
 
 var _ reprise.Recorder = Layout{}
 
-// Record implements reprise.Recorder: every event is one line, or a few, added
-// to a log of our own, `events/reprise/`. But for the graph of a workflow file that
-// was changed, which replaces the old one, no byte of any other file is changed:
-// the log is append-only with one writer for each actor's folder, and the state
-// files beside it are caches that their own writer keeps.
+// Record implements reprise.Recorder: every event adds one or more lines to our own log,
+// `events/reprise/`. Except for the graph of a changed workflow file, which is replaced,
+// no other file is touched: the log is append-only with one writer per actor's folder,
+// and the state files next to it are caches kept by their own writer.
 //
-// The latest event of a task decides what it is, so a line must be later than
-// what it follows. Where the event's time is not, because another writer's clock
-// was ahead or both fall into the same instant, the line carries the first
-// instant after that and the event's own time in its details.
+// The latest event of a task decides its status, so a line must be later than what it
+// follows. If the event's time is not, because another writer's clock was ahead or both
+// fall into the same instant, the line gets the first instant after that, with the
+// event's own time in its details.
 func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
 	rec := &recording{fsys: fsys, changes: ledger.NewChanges(fsys), run: r, ev: ev, dir: r.Path, id: eventID(ev)}
 	if err := rec.take(); err != nil {
@@ -38,7 +37,7 @@ func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Ed
 	return edits, nil
 }
 
-// recording is one event on its way into the files.
+// recording is one event being written to the files.
 type recording struct {
 	fsys    fs.FS
 	changes *ledger.Changes
@@ -48,7 +47,7 @@ type recording struct {
 	id      string
 }
 
-// take makes the changes for the event; none if the files tell it already.
+// take makes the changes for the event; none if the files already reflect it.
 func (rec *recording) take() error {
 	begins := rec.ev.Kind == reprise.RunStarted
 	switch {
@@ -87,7 +86,7 @@ func (rec *recording) take() error {
 	return nil
 }
 
-// lines gives what is to be added; none if the files tell it already.
+// lines returns what to add; nothing if the files already reflect it.
 func (rec *recording) lines() ([]line, error) {
 	switch ev := &rec.ev; ev.Kind {
 	case reprise.StepStarted, reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepSkipped, reprise.StepReset:
@@ -113,12 +112,12 @@ func (rec *recording) lines() ([]line, error) {
 	return nil, ledger.Cannot("an event of this kind is unknown here")
 }
 
-// task gives the line about a task of the run.
+// task returns the line about a task of the run.
 func (rec *recording) task(s *reprise.Step) []line {
 	ev := &rec.ev
 	last := deciding(s)
 	is := func(st reprise.Status) bool { return last != nil && s.Status == st }
-	// A task that is made waits for its verification: another role, other words.
+	// A finished task waits for verification: another role, other words.
 	verifying := s.Status == reprise.InProgress && s.Role == "verifier"
 	word, key, told := "", "reason", false
 	switch ev.Kind {
@@ -134,7 +133,7 @@ func (rec *recording) task(s *reprise.Step) []line {
 		told = is(reprise.Done)
 		switch implemented := doc.Fold(ev.Outcome) == "implemented"; {
 		case verifying && implemented:
-			told = true // whoever made the task wrote it already
+			told = true // the maker of the task already wrote it
 		case verifying:
 			word = "task-verified"
 		case implemented:
@@ -166,7 +165,7 @@ func (rec *recording) task(s *reprise.Step) []line {
 	return []line{l}
 }
 
-// deciding gives the claim of the events, if that is what decides about a step.
+// deciding returns the claim of the events, if that decides the status of a step.
 func deciding(s *reprise.Step) *reprise.Claim {
 	for i := range s.Claims {
 		if s.Claims[i].Won && s.Claims[i].Ledger == eventLedger {
@@ -176,9 +175,9 @@ func deciding(s *reprise.Step) *reprise.Claim {
 	return nil
 }
 
-// unit gives the line about a step of the workflow that is no task: the making
-// of a document, the clean-up, the consolidation. What it leaves decides about
-// the run; the line tells when.
+// unit returns the line about a workflow step that is not a task: making a document, the
+// clean-up, the consolidation. What it leaves determines the run's state; the line says
+// when.
 func (rec *recording) unit() ([]line, error) {
 	ev := &rec.ev
 	document, known := false, true
@@ -206,14 +205,14 @@ func (rec *recording) unit() ([]line, error) {
 		return nil, ledger.Cannot("only tasks can be that, and %s is none", ev.Step)
 	}
 	if document {
-		// "task-graph-…" would read as an event of a task.
+		// "task-graph-…" would read as a task event.
 		word = strings.Replace(strings.Replace(word, ev.Step, "artifact", 1), "completed", "created", 1)
 		details = append(splice.Object{{Key: "artifact_type", Value: ev.Step}}, details...)
 	}
 	return []line{rec.line(word, details)}, nil
 }
 
-// phase moves the run to the phase that follows the one that ended.
+// phase moves the run to the phase after the one that ended.
 func (rec *recording) phase() ([]line, error) {
 	name := rec.ev.Phase
 	if name == "" {
@@ -248,7 +247,7 @@ func numberOf(label string) (numbering, int) {
 	return nil, 0
 }
 
-// stopped ends a run with work left open; one that is complete has none.
+// stopped ends a run with open work; a complete run has none.
 func (rec *recording) stopped() ([]line, error) {
 	switch rec.run.State {
 	case reprise.Stopped:
@@ -259,8 +258,8 @@ func (rec *recording) stopped() ([]line, error) {
 	return []line{rec.line("run-cancelled", rec.about("reason", rec.ev.Text))}, nil
 }
 
-// ended ends a run. Completed is what it is only with every task closed: the
-// line would say something that the tasks' own events deny.
+// ended ends a run. It is completed only if every task is closed: otherwise the line
+// would contradict the tasks' own events.
 func (rec *recording) ended() ([]line, error) {
 	ev, r := &rec.ev, rec.run
 	p := r.Progress()
@@ -282,7 +281,7 @@ func (rec *recording) ended() ([]line, error) {
 	return []line{rec.line("run-completed", append(counts, rec.about("summary", ev.Text)...))}, nil
 }
 
-// about gives the details every line may have, and the text under its key.
+// about returns the details that every line may have, and the text under its key.
 func (rec *recording) about(key, text string) splice.Object {
 	ev := &rec.ev
 	var out splice.Object
@@ -300,16 +299,16 @@ func (rec *recording) about(key, text string) splice.Object {
 	return out
 }
 
-// maxText bounds the text of one event. A log line holds the gist; a transcript
-// belongs into a file.
+// maxText limits the text of one event. A log line has the gist; a transcript belongs in
+// a file.
 const maxText = 8000
 
-// plain makes text that JSON can hold as it is, of bounded length.
+// plain makes text that JSON can hold unchanged, of limited length.
 func plain(s string, limit int) string {
 	return doc.Clip(strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd")), limit)
 }
 
-// after gives t, or the first instant behind last if t is not behind it.
+// after returns t, or the first instant after last if t is not later.
 func after(t, last time.Time) time.Time {
 	if t.After(last) {
 		return t
@@ -317,11 +316,11 @@ func after(t, last time.Time) time.Time {
 	return last.Add(1)
 }
 
-// begun is the latest time on record in the run, for lines that must follow
-// everything. A time that only a file's date gives is none on record.
+// begun returns the latest recorded time in the run, for lines that must follow
+// everything. A file's date is not a recorded time.
 func (rec *recording) begun() time.Time {
 	var last time.Time
-	// A run that was moved on in memory does not know the lines of our log.
+	// A run advanced in memory does not know the lines of our log.
 	if at := rec.run.LastActivitySource; at.Line > 0 || at.File == ownFolder(rec.dir) {
 		last = rec.run.LastActivity
 	}

@@ -13,9 +13,9 @@ import (
 
 var _ reprise.Tracker = Layout{}
 
-// Track implements reprise.Tracker for a run that stands at its execution with
-// nothing in doubt and nothing beside its events that says how it is. Of any other
-// run nothing can be told without its files.
+// Track implements reprise.Tracker for a run in execution with nothing in doubt and
+// nothing but its events to determine its state. Nothing can be said about any other run
+// without its files.
 func (Layout) Track(fsys fs.FS, r *reprise.Run) reprise.Track {
 	t := &track{m: load(fsys, r.Ref), run: r}
 	if !t.plain() {
@@ -23,7 +23,7 @@ func (Layout) Track(fsys fs.FS, r *reprise.Run) reprise.Track {
 	}
 	t.known = true
 	t.style = (&recording{fsys: fsys, dir: r.Path}).style()
-	// What is recorded on the way has no place in a file yet, only a folder.
+	// Events recorded along the way are not in a file yet, only in a folder.
 	t.m.files = append(t.m.files, ownFolder(r.Path))
 	t.m.log.enter(int32(len(t.m.files)-1), ownFolder(r.Path))
 	for i, s := range t.m.steps {
@@ -37,24 +37,23 @@ func (Layout) Track(fsys fs.FS, r *reprise.Run) reprise.Track {
 	return t
 }
 
-// track moves the model of a run on in memory, line by line as its log would be
-// read, and the run that was given with it.
+// track advances the model of a run in memory, line by line as its log would be read,
+// together with the given run.
 type track struct {
 	m     *model
 	run   *reprise.Run
 	style style
-	known bool // something can be told of the run
+	known bool // something can be said about the run
 	lines []told
 }
 
-// told is what the files are to be told of one event.
+// told is what the files still need for one event.
 type told struct {
 	ev   reprise.Event
 	line line
 }
 
-// plain reports whether the run is worked off by its graph alone, and is what the
-// files tell.
+// plain reports whether the run follows its graph alone, and matches its files.
 func (t *track) plain() bool {
 	r, m := t.run, t.m
 	if r.State != reprise.Interrupted || len(r.PendingQuestions()) > 0 || r.Worst() >= reprise.Warning || len(r.Next) == 0 ||
@@ -74,9 +73,9 @@ func (t *track) plain() bool {
 	return true
 }
 
-// Advance implements reprise.Track for the start, the end and the skipping of a
-// task, for one that was cut off and is open again, and for the resuming of the
-// run. What fails, is blocked or closes the last task changes more than the task.
+// Advance implements reprise.Track for starting, ending and skipping a task, for one that
+// was cut off and is open again, and for resuming the run. A failure, a block, or the end
+// of the last task changes more than the task.
 func (t *track) Advance(ev reprise.Event) bool {
 	if !t.known || ev.At.IsZero() {
 		return false
@@ -102,14 +101,13 @@ func (t *track) Advance(ev reprise.Event) bool {
 	return true
 }
 
-// moves reports whether an event changes nothing but its task and what waits for
-// that.
+// moves reports whether an event changes only its task and what waits for it.
 func (t *track) moves(s *step, ev reprise.Event) bool {
 	if s == nil || s.node == nil || s.Role == "verifier" || ev.Outcome != "" && ev.Kind != reprise.StepReset || t.unit(s) < 0 {
 		return false
 	}
 	if slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Ledger != eventLedger && c.Status != reprise.Pending }) {
-		return false // the graph may be held against the event
+		return false // the graph may contradict the event
 	}
 	switch ev.Kind {
 	case reprise.StepStarted:
@@ -122,12 +120,12 @@ func (t *track) moves(s *step, ev reprise.Event) bool {
 	return false
 }
 
-// unit finds a step in Next. What is worked on stands at its front.
+// unit finds a step in Next. Units in progress come first.
 func (t *track) unit(s *step) int {
 	return slices.IndexFunc(t.run.Next, func(u reprise.Unit) bool { return u.ID == s.ID })
 }
 
-// move brings a step to its latest event, and Next with it.
+// move updates a step to its latest event, and Next with it.
 func (t *track) move(s *step) {
 	at := t.unit(s)
 	if at == 0 {
@@ -159,8 +157,7 @@ func (t *track) move(s *step) {
 	}
 }
 
-// Edits implements reprise.Track: an addition to our log, and new files where it
-// is full.
+// Edits implements reprise.Track: an addition to our log, and new files if it is full.
 func (t *track) Edits(fsys fs.FS) ([]reprise.Edit, error) {
 	changes := ledger.NewChanges(fsys)
 	why := "record " + counted(len(t.lines), "event")
