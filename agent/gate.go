@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// Gate keeps the accounts that a usage limit closed, so that one closed window
-// stops all steps that would run into it. When the time is over one attempt goes
-// first; once it succeeds the others follow, one after the other. The zero
-// value is open for everybody.
+// Gate keeps the accounts that a usage limit closed, so that one closed window stops all
+// steps that would run into it. When the limit expires one attempt goes first; once it
+// succeeds the others follow, one after another. The zero value is open for all accounts.
 //
-// It is memory only: what a new process has to know it is told by Close again,
-// from what was recorded.
+// It is memory only: Close tells a new process again what was recorded.
 type Gate struct {
 	mu       sync.Mutex
 	accounts map[string]*closed

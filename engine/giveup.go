@@ -55,7 +55,7 @@ func (w *work) afresh(ctx context.Context, l look) (bool, error) {
 // If the process dies after the decision, the next one to open the run completes it.
 func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if w.renewed {
-		return w.resumeRun(ctx, l) // it was cut off, and has been carried to its end just now
+		return w.resumeRun(ctx, l) // it was cut off, and has just been finished
 	}
 	if at := w.againAt(l); at != "" {
 		if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {

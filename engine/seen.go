@@ -41,7 +41,7 @@ type Seen struct {
 	// Reply is the result that it left, if that was not seen.
 	Reply *reprise.Reply
 	// Filed is the status of the step in the files if that is a closed one, else "".
-	// Listed is set where anybody can write that there at any time: it proves nothing.
+	// Listed is set if anyone can write it there at any time, so that it proves nothing.
 	Filed  string
 	Listed bool
 	// Wrote is what the files say of the step where that is neither done nor open; nil
@@ -106,7 +106,7 @@ const (
 	RecordEnd      Move = iota // nothing: how it ended is recorded
 	LookForCommits             // fill in Commits and Changed
 	RunVerify                  // fill in Verified
-	RecordLanded               // record that it came to its end, and fill in Landed
+	RecordLanded               // record that it finished, and fill in Landed
 	AskPlaybook                // fill in Conclusion
 	LandWork                   // make its work durable, and fill in Landing
 )

@@ -285,8 +285,8 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 	return append(out, owners.strangers(a)...)
 }
 
-// rested reports whether a session told that its last turn came to its end: nothing but
-// the turn is open, and nothing was written after it told so.
+// rested reports whether a session said that its last turn ended: nothing but the turn is
+// open, and nothing was written after that.
 func (a *air) rested(s *transcript.Session) bool {
 	if slices.ContainsFunc(s.Calls, func(c transcript.Call) bool { return !c.Turn && !c.Passed }) {
 		return false

@@ -290,8 +290,8 @@ func (a *air) partOf(w proc.Worker, known map[int]bool) bool {
 	return false
 }
 
-// registry reads what claude and copilot keep of running processes. A file that
-// cannot be read says nothing about anybody's death.
+// registry reads what claude and copilot record about running processes. An unreadable
+// file does not prove that a process is dead.
 func (a *air) registry() []entry {
 	var out []entry
 	dir := filepath.Join(a.stores[transcript.Claude], "sessions")

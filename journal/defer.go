@@ -51,8 +51,8 @@ func (j *Journal) Deferred() int { return len(j.trail.waiting) }
 // changes bounds how often someone else may change a file while we are about to.
 const changes = 8
 
-// Project brings the layout's files up to the deferred events, all of them or
-// none. It must come before anybody reads the files for what the run is.
+// Project brings the layout's files up to date with the deferred events, all of them or
+// none. It must run before anyone reads the files to learn the run's state.
 func (j *Journal) Project(ctx context.Context) error {
 	if j.pending == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"reprise/internal/durable"
 )
 
-// Traces are what journals tell of the changes that reprise and its agents made, to
-// tell them from anybody else's.
+// Traces are the changes by reprise and its agents that journals record, to distinguish
+// them from other changes.
 type Traces struct {
 	// Wrote are the files of conventions with all that was ever written to them.
 	Wrote map[string][]reprise.Hash

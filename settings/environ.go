@@ -18,14 +18,14 @@ var secretWords = []string{"TOKEN", "KEY", "SECRET", "PASSWORD"}
 // letter wherever it stands would leave no log to read.
 const minSecret = 4
 
-// Environ picks what an agent may see of an environment: the built-in few, what
-// the settings allow, then the agent's own variables, which win. It is sorted by
-// name, each name once.
+// Environ returns the part of an environment that an agent may see: the built-in few,
+// what the settings allow, then the agent's own variables, which win. It is sorted by
+// name, without duplicates.
 //
-// secrets are the values that must not reach a log, the longest first: those of
-// the variables the settings call secret, seen by the agent or not, and those of
-// every variable it sees whose name speaks of a token, key, secret or password.
-// Values shorter than four characters are left out.
+// secrets are the values that must not reach a log, longest first: those of the variables
+// that the settings call secret, whether or not the agent sees them, and those of every
+// variable it sees whose name suggests a token, key, secret or password. Values shorter
+// than four characters are excluded.
 func (s *Settings) Environ(environ []string, a Agent) (env, secrets []string) {
 	all := map[string]string{}
 	for _, pair := range environ {

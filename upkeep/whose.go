@@ -17,8 +17,8 @@ import (
 	"reprise/worktree"
 )
 
-// whose tells what the runs of a snapshot changed since it was taken from what anybody
-// else did. What nothing tells of is someone else's: it is kept.
+// whose distinguishes what the runs of a snapshot changed since it was taken from other
+// changes. Anything unaccounted for is someone else's and is kept.
 type whose struct {
 	snap   *durable.Snapshot
 	store  *durable.Store

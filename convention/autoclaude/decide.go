@@ -309,9 +309,9 @@ func (l *loader) decideQA() {
 // maxQARounds is where the original QA loop ends without a result.
 const maxQARounds = 50
 
-// decideRejected sends a rejected build to the fixer, unless fixing was tried
-// to the limit, or an item had been given up on: then what is called completed
-// is in doubt, and an agent would only go round again.
+// decideRejected sends a rejected build to the fixer, unless fixing was tried to the
+// limit or an item had been given up on: then it is doubtful what is completed, and an
+// agent would only go round in circles.
 func (l *loader) decideRejected(all string) {
 	switch {
 	case len(l.memory.stuck) > 0:

@@ -25,7 +25,7 @@ type longRun struct {
 	nameless int // questions without an id
 }
 
-// plan gives the plan of a number, nil if no file speaks of it.
+// plan returns the plan with a number, nil if no file mentions it.
 func (l *longRun) plan(num int) *plan { return l.byKey[planKey{num: num}] }
 
 // named gives the plan whose number a text holds first.

@@ -11,8 +11,8 @@ import (
 	"reprise/internal/ledger"
 )
 
-// plan is one plan of either dialect with what every ledger says of it. It exists
-// as soon as one file speaks of it.
+// plan is one plan of either dialect with what every ledger says about it. It exists as
+// soon as one file mentions it.
 type plan struct {
 	planKey        // in `.long-run/` a number alone, in no phase
 	id      string // as its file name spells it

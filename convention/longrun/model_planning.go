@@ -19,7 +19,7 @@ type gsd struct {
 	state gsdState
 	road  roadmap
 	agent *agents
-	plans planSet // every plan that anything speaks of
+	plans planSet // every plan that anything mentions
 	filed []*plan // those with a PLAN or a SUMMARY file, in order
 
 	left     map[string]phaseNo // folders whose number another folder uses
@@ -66,7 +66,7 @@ func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
 	return g
 }
 
-// look gives the plan of a key; one that nothing speaks of is empty.
+// look returns the plan with a key; it is empty if nothing mentions it.
 func (g *gsd) look(k planKey) *plan {
 	if p := g.plans[k]; p != nil {
 		return p

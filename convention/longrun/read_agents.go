@@ -27,8 +27,8 @@ type agentEntry struct {
 	source          reprise.Source
 }
 
-// agentWords are the states of an agent. Its own "completed" only says that it
-// came to its end: the summary that follows is what accepts the plan.
+// agentWords are the states of an agent. Its own "completed" only says that the agent
+// ended: the summary that follows is what accepts the plan.
 var agentWords = map[string]reprise.Status{
 	"spawned": reprise.InProgress, "interrupted": reprise.InProgress, "resumed": reprise.InProgress,
 	"running": reprise.InProgress, "in progress": reprise.InProgress,

@@ -325,8 +325,8 @@ func (g *gsd) forget(p *plan) {
 	}
 }
 
-// meant gives the plan that a record speaks of. Where the only plan of a phase
-// has no number, its first one is that plan.
+// meant returns the plan that a record refers to. If the only plan of a phase has no
+// number, its first one is that plan.
 func (g *gsd) meant(k planKey) planKey {
 	sole := planKey{phase: k.phase, num: solePlan}
 	if k.num != 0 && k.num != 1 || k.suffix != "" || !g.look(sole).filed() || g.look(k).filed() {

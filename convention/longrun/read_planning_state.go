@@ -26,7 +26,7 @@ type gsdState struct {
 	body       gsdWord
 	word       string // the status as written
 	source     reprise.Source
-	counted    bool // its own counts say that phases are left, or it speaks of a phase
+	counted    bool // its own counts say that phases are left, or it mentions a phase
 	bodyWord   string
 	date       time.Time
 	milestone  string

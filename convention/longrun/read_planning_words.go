@@ -149,8 +149,8 @@ func asksVerification(s string) bool {
 	return false
 }
 
-// beginsWithPlan recognises "05-01 complete", which speaks of one plan and not
-// of the phase. Folding has turned the dash into a blank.
+// beginsWithPlan recognizes "05-01 complete", which is about one plan and not the phase.
+// Folding has turned the dash into a space.
 func beginsWithPlan(s string) bool {
 	ws := strings.Fields(s)
 	if len(ws) < 2 {

@@ -251,7 +251,7 @@ func stateRef(p string) reprise.Ref {
 	return ref
 }
 
-// foldedStory returns the story file an open run speaks of.
+// foldedStory returns the story file an open run is about.
 func foldedStory(run *reprise.Run) string {
 	if !run.State.Open() {
 		return ""

@@ -138,7 +138,7 @@ func latest(all []dated, n int) []dated {
 	return sorted[:min(n, len(sorted))]
 }
 
-// isPlan reports whether a line speaks of a day to come: a term, not a trace.
+// isPlan reports whether a line is about a future day: a deadline, not a trace.
 func isPlan(line []byte) bool {
 	low := bytes.ToLower(line)
 	for _, w := range []string{"expir", "deadline", "due ", "prazo", "valid until", "target date", "eta ", "planned for", "previsto", "vencimento", "validade"} {

@@ -17,7 +17,7 @@ const headLines = 40
 // closingLines is how far from the end a closing status line may stand.
 const closingLines = 12
 
-// field is one place of a story that speaks of its status.
+// field is one place in a story that gives its status.
 type field struct {
 	class   class
 	word    string

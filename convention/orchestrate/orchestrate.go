@@ -123,14 +123,14 @@ type loader struct {
 	loop   loop        // of a QA loop: what its file says
 	free   []bool      // of a workflow: which of its steps need not be done
 	loops  []*loader   // the QA loops of the project, read by loopOf when first asked for
-	nested bool        // read only to know which story it speaks of: no locks, no other states
+	nested bool        // read only to know which story it is about: no locks, no other states
 }
 
 func newLoader(fsys fs.FS, ref reprise.Ref) *loader {
 	return &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
 }
 
-// other reads another state of the project, to know which story it speaks of.
+// other reads another state of the project, to know which story it is about.
 func (l *loader) other(fsys fs.FS, p string) *loader {
 	o := newLoader(fsys, stateRef(p))
 	o.names, o.nested = l.storyFiles(), true

@@ -311,7 +311,7 @@ func withStory(fsys fs.FS, a *reprise.Assignment, story string) {
 	}
 }
 
-// storyOf is the file of the story that a state speaks of, "" if it has none.
+// storyOf returns the file of the story that a state is about, or "".
 func storyOf(r *reprise.Run) string {
 	for _, a := range r.Also {
 		if a.Kind == reprise.KindStory {

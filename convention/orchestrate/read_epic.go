@@ -202,9 +202,8 @@ func far(s reprise.Status) int {
 	return 0
 }
 
-// loopOf gives the QA loop that speaks of a story: an open one before one that
-// has ended, nil if there is none. The loop of a story that lost its file, "", is known
-// by its name.
+// loopOf returns the QA loop about a story: an open one before one that has ended, nil if
+// there is none. The loop of a story that lost its file, "", is found by name.
 func (l *loader) loopOf(story string, k key) *loader {
 	if l.loops == nil {
 		l.loops = []*loader{}

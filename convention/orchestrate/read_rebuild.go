@@ -49,8 +49,8 @@ func (l *loader) rebuildEpic(f *doc.File, why string) {
 	l.rebuilt(f, why)
 }
 
-// rebuildStory rebuilds a state that speaks of one story. The story is named by
-// the place of the file, or by what is left of its text.
+// rebuildStory rebuilds a state about one story. The story is identified by the file's
+// path, or by what is left of its text.
 func (l *loader) rebuildStory(f *doc.File, why string) {
 	if !f.OK() {
 		l.unreadable(why)

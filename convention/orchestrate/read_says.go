@@ -239,9 +239,9 @@ func (l *loader) gate(name string) *doc.Node {
 	return f.YAML().Object()
 }
 
-// storyInGate finds the verdict on one story in the gate of its epic. A gate
-// that lists stories speaks of these; the final gate of an epic, where it lists
-// none, of all; the gate of a wave or an aspect of it of none.
+// storyInGate finds the verdict on one story in the gate of its epic. A gate that lists
+// stories applies to these; the final gate of an epic, if it lists none, to all; the gate
+// of a wave, or of an aspect of it, to none.
 func storyInGate(n *doc.Node, k key, name string) *doc.Node {
 	if n == nil {
 		return nil

@@ -49,9 +49,9 @@ func pipelineState(word string) int {
 	return -1
 }
 
-// isSpecArtifact reports whether a file belongs to a specification: any
-// artifact in docs/stories/{id}/spec/, and in docs/specs/{feature}/ those that
-// only the pipeline writes. A spec.md alone may be anybody's.
+// isSpecArtifact reports whether a file belongs to a specification: any artifact in
+// docs/stories/{id}/spec/, and in docs/specs/{feature}/ those that only the pipeline
+// writes. A spec.md alone may come from any tool.
 func isSpecArtifact(p string) bool {
 	dir, name := path.Split(p)
 	dir = strings.TrimSuffix(dir, "/")

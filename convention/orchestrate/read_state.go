@@ -111,10 +111,9 @@ func (l *loader) times(n *doc.Node, depth int) {
 	}
 }
 
-// attachStory joins a state run with the story it speaks of: the file in Also,
-// both statuses as claims, and what follows from the story's. hint is an id or
-// a path, of this machine or another; implied is what the state says of the
-// story while it is open.
+// attachStory joins a state run with the story it is about: the file in Also, both
+// statuses as claims, and what follows from the story's. hint is an id or a path, of this
+// machine or another; implied is what the state says about the story while it is open.
 func (l *loader) attachStory(hint string, at reprise.Source, name, word string, implied class) {
 	run := l.run
 	if strings.TrimSpace(hint) == "" {

@@ -95,8 +95,8 @@ func (c *recorder) stillOpen(fm form, root ledger.Value) string {
 	return ""
 }
 
-// flowStep records an event of one step: of a table of the form, of the story the
-// state speaks of, a subtask, or a phase of the short form.
+// flowStep records an event of one step: in a table of the form, the state's story, a
+// subtask, or a phase of the short form.
 func (c *recorder) flowStep(fm form, root ledger.Value) {
 	isStory, held := c.isStoryStep(c.ev.Step), false
 	for i, s := range fm.steps {
@@ -229,7 +229,7 @@ func (c *recorder) shortPhase(root ledger.Value, phase string) {
 	}
 }
 
-// isStoryStep reports whether a step is the story that a state speaks of.
+// isStoryStep reports whether a step is the story that a state is about.
 func (c *recorder) isStoryStep(id string) bool {
 	s := c.run.Step(id)
 	return s != nil && s.Phase == "story" && s.Path != ""

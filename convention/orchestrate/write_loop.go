@@ -313,8 +313,8 @@ func (c *recorder) waive(lp loop) {
 	c.loopCompletes(lp)
 }
 
-// moveOwn moves the story that a loop or workflow speaks of, if it has a file here.
-// One that was filed as finished stays so.
+// moveOwn moves the story that a loop or workflow is about, if it has a file here. One
+// that was filed as finished stays there.
 func (c *recorder) moveOwn(want class) {
 	if story := storyOf(c.run); story != "" {
 		if _, ended := folderSays(story); !ended {

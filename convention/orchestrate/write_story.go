@@ -192,8 +192,8 @@ func (c *recorder) openStory(p string) *ledger.File {
 	return c.Markdown(p)
 }
 
-// moveStory writes the status of a story into every field that speaks of it,
-// and a row into its change log. What the fields say already is left alone.
+// moveStory writes the status of a story into every field that gives it, and a row into
+// its change log. Fields that already say so are left alone.
 func (c *recorder) moveStory(p string, want class, note string) {
 	s := readStory(c.r, p)
 	if s == nil {

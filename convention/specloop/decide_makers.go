@@ -22,9 +22,9 @@ var madeBy = map[string][]string{
 	"tasks":        {"T2", "tasks.tasks"},
 }
 
-// makers gives each artifact the step that makes it, where the run has that
-// step. A specification that is still the template shows that the scaffold ran
-// and not that anybody wrote.
+// makers assigns each artifact the step that makes it, if the run has that step. A
+// specification that is still the template shows that the scaffold ran, not that the
+// specification was written.
 func (l *loader) makers() {
 	for i := range l.run.Artifacts {
 		a := &l.run.Artifacts[i]

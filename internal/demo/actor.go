@@ -1,6 +1,6 @@
-// Package demo shows what reprise does without any model: an actor that plays
-// every role of every workflow, and a script that starts a workflow in a scratch
-// folder, kills it, and carries it to its end.
+// Package demo shows what reprise does without any model: an actor that plays every role
+// of every workflow, and a script that starts a workflow in a scratch folder, kills it,
+// and finishes it.
 package demo
 
 import (

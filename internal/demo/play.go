@@ -6,7 +6,7 @@ import (
 	"reprise"
 )
 
-// Play is a workflow that is started, killed and carried to its end.
+// Play is a workflow that is started, killed and finished.
 type Play struct {
 	Layout string
 	Title  string // what it is, as a part of a sentence

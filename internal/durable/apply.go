@@ -30,7 +30,7 @@ type planned struct {
 	temp string // where the new content waits
 }
 
-// intent is all that is needed to carry a group of edits to its end.
+// intent is everything needed to finish a group of edits.
 type intent struct {
 	Gen   uint64    `json:"gen"`
 	Edits []planned `json:"edits"`

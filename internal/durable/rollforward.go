@@ -10,8 +10,8 @@ import (
 	"reprise"
 )
 
-// rollForward carries to its end what an earlier process had begun. Each step
-// can be done again: a file that is what it should become is only made durable.
+// rollForward finishes what an earlier process had begun. Each step can be repeated: a
+// file that already is what it should become is only made durable.
 func (s *Store) rollForward(rep *Report) error {
 	b, _, err := s.readFile(intentFile)
 	if missing(err) {

@@ -258,8 +258,8 @@ type Report struct {
 	Generation uint64
 	// Previous is who held it before, zero if no one is on record.
 	Previous Holder
-	// RolledForward are the files whose change had begun before a crash and
-	// was now carried to its end; Conflicts those where that was not possible.
+	// RolledForward are the files whose change had begun before a crash and was now
+	// finished; Conflicts those for which that was impossible.
 	RolledForward []string
 	Conflicts     []Conflict
 	// Stopped is what the last process left to say when the disk was full.
@@ -274,15 +274,15 @@ func (r *Report) note(path, format string, args ...any) {
 	r.Notes = append(r.Notes, Note{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// Take takes the lease of the project, makes durable what is about to be read,
-// and carries to its end what an earlier process had begun. Nothing may be
-// read for a decision before it has returned.
+// Take takes the lease of the project, makes durable what is about to be read, and
+// finishes what an earlier process had begun. Nothing may be read for a decision before
+// it has returned.
 //
-// The error is a *HeldError if someone holds it, a *CopiedError or a
-// *NetworkError if this place is not to be trusted, an *UnusableError if nothing
-// could be recorded here; then no byte was changed.
-// A *DamageError means that a file of the state needs repair; the lease is not
-// held then. If the process dies here, the next Take does the same again.
+// The error is a *HeldError if another process holds the lease, a *CopiedError or a
+// *NetworkError if this place must not be trusted, an *UnusableError if nothing could be
+// recorded here; in these cases no byte was changed. A *DamageError means that a state
+// file needs repair; the lease is not held then. If the process dies here, the next Take
+// does the same again.
 func (s *Store) Take(ctx context.Context) (*Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,9 +29,8 @@ func (r *Repo) CheckedOut(branch string) []string {
 	return out
 }
 
-// Ours reports whether the .git in a folder is, or was going to be, a link to a
-// record of this repository, whatever has become of the record. One that was
-// not written to its end counts.
+// Ours reports whether the .git in a folder is, or was going to be, a link to a record of
+// this repository, whatever happened to the record. An incompletely written one counts.
 func (r *Repo) Ours(dir string) bool {
 	file := filepath.Join(dir, ".git")
 	info, err := os.Lstat(file)

@@ -108,12 +108,12 @@ func private(name string) string {
 	return ""
 }
 
-// Listed reports whether a link to a folder is shown as a folder where its own
-// folder is listed. in is the name of that one and real where it is, link the
-// link's own name, target the folder. Only in hidden folders, where tools keep
-// their state, and for one itself: elsewhere a folder is listed at its own place
-// alone. A walk comes to its end: it goes through one such link at most, and none
-// up. other is set for one that is another name of its neighbour.
+// Listed reports whether a link to a folder is shown as a folder when its own folder is
+// listed. in is the name of that folder and real its location; link is the link's own
+// name and target the folder it leads to. This applies only in hidden folders, where
+// tools keep their state, and to such folders themselves: elsewhere a folder is listed
+// only at its own place. A walk terminates: it follows at most one such link, and none
+// upwards. other is set if the link is another name of its neighbour.
 func Listed(in, real, link, target string) (shown, other bool) {
 	inside := Hidden(in)
 	switch {

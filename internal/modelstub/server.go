@@ -139,7 +139,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, speak dialect, t
 	out.flush()
 }
 
-// pause waits and tells whether anybody still listens.
+// pause waits and reports whether the client is still listening.
 func (s *Server) pause(r *http.Request, ms int) bool {
 	if ms == 0 {
 		return true

@@ -199,7 +199,7 @@ func next(in *bufio.Reader) (m message, err error) {
 	return m, json.Unmarshal(line, &m)
 }
 
-// follow reads the reports to their end.
+// follow reads the reports until they end.
 func (a *Attempt) follow(reports io.ReadCloser, in *bufio.Reader) {
 	defer close(a.done)
 	defer reports.Close()

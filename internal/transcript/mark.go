@@ -21,8 +21,8 @@ type Mark struct {
 	Commit  string  // a commit with this subject
 	Branch  string  // a branch of this name
 
-	// After tells that the part only runs if all before it succeeded, so that
-	// its trace speaks for them too.
+	// After says that the part runs only if everything before it succeeded, so that its
+	// trace is also theirs.
 	After bool
 }
 
@@ -56,7 +56,7 @@ func (c Call) Marks() (marks []Mark, whole bool) {
 			continue
 		}
 		if name, args := cmd.program(); name == "git" && len(args) > 0 && args[0].text == "add" && len(cmd.outs) == 0 {
-			staged = true // the commit after it speaks for it
+			staged = true // the commit after it is its trace
 			continue
 		}
 		found := cmd.marks()

@@ -37,8 +37,8 @@ type Session struct {
 	Dirs    []string // all it worked in, the first is where it was started
 	Started time.Time
 	Last    time.Time
-	// Ended tells that the last turn came to its end, with nothing under way, or
-	// that it was not given anything to do yet.
+	// Ended says that the last turn ended with nothing in progress, or that the session
+	// was not given anything to do yet.
 	Ended bool
 	// Unsure tells that the last record is an answer which may end the turn: this
 	// CLI writes calls down only once they have ended.
@@ -95,7 +95,7 @@ type builder struct {
 	turn     int            // counts prompts
 	began    map[string]int // by call: the prompt it belongs to
 	answered int            // the latest prompt that was answered
-	over     bool           // the last turn came to its end
+	over     bool           // the last turn ended
 	before   bool           // over, as it was before the latest prompt
 	gaps     int            // places where records are missing
 	moved    bool           // a result came after the last of them

@@ -8,7 +8,7 @@ import (
 	"reprise"
 )
 
-// How large a graph may be that helps anybody, and the sizes of its parts.
+// The largest graph that is still useful, and the sizes of its parts.
 const (
 	mostNodes, mostEdges  = 120, 400
 	nodeWide, nodeHigh    = 172, 44

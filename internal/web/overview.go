@@ -29,8 +29,8 @@ type line struct {
 	Age        string // in words
 }
 
-// open reports whether something is left to do about it, or to look at: one that is
-// marked complete may have something that speaks against it.
+// open reports whether something is left to do or to look at: a run marked complete may
+// have evidence against it.
 func (l line) open() bool {
 	return l.State.Open() || reprise.Decision{Action: l.Action, Verdict: l.Verdict}.Contested()
 }

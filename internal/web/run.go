@@ -21,7 +21,7 @@ type runPage struct {
 	Questions []report.Question
 	Steps     []stepLine
 	Graph     *graph // nil where a picture of the steps tells nothing
-	NoGraph   string // why there is none, "" where nobody would miss it
+	NoGraph   string // why there is none, "" if no one would miss it
 	Log       report.Log
 	NoLog     error  // why there is none
 	Timeline  *chart // nil where nothing is on record
