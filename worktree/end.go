@@ -258,7 +258,7 @@ func (s *site) mergeable(ctx context.Context) (place string, c condition, err er
 	left, err := in.Uncommitted(ctx)
 	if err == nil && len(left) > 0 {
 		err = &RefusedError{
-			Path: place, Reason: fmt.Sprintf("%d files in it are not committed, %q among them", len(left), left[0].Path), Todo: "commit or remove them there first",
+			Path: place, Reason: fmt.Sprintf("it has uncommitted files (%d), %q among them", len(left), left[0].Path), Todo: "commit or remove them there first",
 		}
 	}
 	return place, c, err

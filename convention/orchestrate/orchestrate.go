@@ -13,7 +13,7 @@
 // status, and specification folders without a story. One story is one
 // candidate:
 //
-//   - A story that an open QA loop, workflow or session speaks of is folded
+//   - A story that an open QA loop, workflow or session is about is folded
 //     into that run: its file stands in Also, its status beside the state's as
 //     a claim, and it is no run of its own. Of several such states the first in
 //     the order loop, workflow, session, master, build keeps the story.

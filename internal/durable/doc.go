@@ -6,7 +6,7 @@
 //
 // A Store is opened on a project and reads. Take makes it the holder of the
 // project's lease, makes durable what a dead process may have left in the
-// cache, and carries to its end what that one had begun. Then a Log appends
+// cache, and finishes what that one had begun. Then a Log appends
 // records, Apply changes files, Snapshot and Undo bring a state back, Archive
 // moves things away. After any failed write, fsync, close or rename the Store is
 // poisoned: it writes nothing more, because a later success would hide the loss.
