@@ -40,8 +40,9 @@ func number(name string, otherwise int) int {
 	return otherwise
 }
 
-// Workers are killed, frozen for longer than the heartbeat and cut off from the remote,
-// and the server is killed and restarted, while runs are at work. Every run ends, each step
+// Workers are killed, frozen for longer than the heartbeat and cut off from the remote and
+// from the server, and the server is killed and restarted, while runs are at work. A worker
+// that ends by itself is started again, as a service manager does. Every run ends, each step
 // is accepted once and in order, what was accepted is what that attempt made, and nothing
 // that was pushed is lost. REPRISE_FLEET_FAULTS, REPRISE_FLEET_RUNS and
 // REPRISE_FLEET_STEPS say how many.
@@ -52,10 +53,16 @@ func TestFleet_chaos(t *testing.T) {
 		"flow.yaml":    chaosFlow(steps),
 		"reprise.yaml": "env: [FLEET_LOG]\nbackoff: 1s\nattempts: 90\ncutoffs: 90\n",
 	})
-	s.three()
 	seed := uint64(number("REPRISE_SEED", int(time.Now().UnixNano())))
 	t.Logf("REPRISE_SEED=%d", seed)
-	c := &chaos{site: s, rand: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
+	c := &chaos{site: s, rand: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}, gates: map[string]*gate{}}
+	for _, name := range []string{"w1", "w2", "w3"} {
+		c.gates[name] = newGate(t)
+		if err := c.gates[name].let(); err != nil {
+			t.Fatal(err)
+		}
+		c.begin(name)
+	}
 	var ids []string
 	var over sync.WaitGroup
 	open := make(chan struct{}, runs)
@@ -73,18 +80,30 @@ func TestFleet_chaos(t *testing.T) {
 			}
 		})
 	}
-	for n := 0; n < faults && len(open) < runs; n++ {
+	made := 0
+	for ; made < faults && len(open) < runs; made++ {
 		c.fault()
 		time.Sleep(time.Duration(500+c.rand.IntN(2000)) * time.Millisecond)
+		c.restart()
+	}
+	t.Logf("%d faults, while %d of %d runs ended: %v", made, len(open), runs, c.counts)
+	if made < faults {
+		t.Logf("all runs ended before the other %d faults", faults-made)
 	}
 	ended := make(chan struct{})
 	go func() { over.Wait(); close(ended) }()
-	select {
-	case <-ended:
-	case <-time.After(15 * time.Minute):
-		t.Fatalf("not every run ended: %s", s.fleet("status").out)
+	for end := time.Now().Add(15 * time.Minute); ; c.restart() {
+		select {
+		case <-ended:
+		case <-time.After(time.Second):
+			if time.Now().After(end) {
+				t.Fatalf("not every run ended: %s", s.fleet("status").out)
+			}
+			continue
+		}
+		break
 	}
-	t.Logf("faults: %v", c.counts)
+	t.Logf("every run ended; workers that ended by themselves: %d", c.counts["restart"])
 	for _, id := range ids {
 		c.verify(id, steps)
 	}
@@ -95,6 +114,26 @@ type chaos struct {
 	*site
 	rand   *rand.Rand
 	counts map[string]int
+	gates  map[string]*gate
+}
+
+// begin starts a worker.
+func (c *chaos) begin(name string) {
+	c.Helper()
+	c.worker(name, "TEMPORAL_ADDRESS="+c.gates[name].address)
+}
+
+// restart starts the workers that have ended again.
+func (c *chaos) restart() {
+	c.Helper()
+	for name, w := range c.workers {
+		select {
+		case <-w.gone:
+			c.counts["restart"]++
+			c.begin(name)
+		default:
+		}
+	}
 }
 
 // retry calls a command until it succeeds: the server may be down.
@@ -107,13 +146,12 @@ func (c *chaos) fault() {
 	c.Helper()
 	name := []string{"w1", "w2", "w3"}[c.rand.IntN(3)]
 	w := c.workers[name]
-	kind := []string{"kill", "kill", "stop", "stop", "remote", "server"}[c.rand.IntN(6)]
+	kind := []string{"kill", "kill", "stop", "stop", "remote", "server", "cut"}[c.rand.IntN(7)]
 	c.counts[kind]++
 	switch kind {
 	case "kill":
-		_ = w.Process.Kill()
-		_ = w.Wait()
-		c.worker(name)
+		w.kill()
+		c.begin(name)
 	case "stop":
 		_ = w.Process.Signal(syscall.SIGSTOP)
 		time.Sleep(5 * time.Second)
@@ -124,6 +162,12 @@ func (c *chaos) fault() {
 		}
 		time.Sleep(4 * time.Second)
 		if err := os.Rename(c.remote+".away", c.remote); err != nil {
+			c.Fatal(err)
+		}
+	case "cut":
+		c.gates[name].shut()
+		time.Sleep(5 * time.Second)
+		if err := c.gates[name].let(); err != nil {
 			c.Fatal(err)
 		}
 	case "server":

@@ -1,7 +1,6 @@
 package temporal
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -75,16 +74,13 @@ type Begun struct {
 // begun without one from the same and is not over is found, however short a time ago that
 // was: whoever begins one claims that first.
 func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
-	claim := ""
-	if g.ID == "" {
-		claim = fmt.Sprintf("refs/reprise-begun/%x", sha256.Sum256([]byte(strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n"))))[:49]
-	}
+	claim := f.claim(what, g)
 	err = f.apart(func(m *Mirror) error {
 		for {
-			if run, err = f.begun(ctx, m, claim); err != nil || run.ID != "" {
-				return err
+			was := ""
+			if run, was, err = f.begun(ctx, m, claim); err == nil && run.ID == "" {
+				run, err = f.make(ctx, m, what, g, claim, was)
 			}
-			run, err = f.make(ctx, m, what, g, claim)
 			rejected := new(RejectedError)
 			if !errors.As(err, &rejected) {
 				return err
@@ -92,6 +88,14 @@ func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Beg
 		}
 	})
 	return run, err
+}
+
+// claim is the ref that says which run was begun without a name; "" if it has one.
+func (f *Fleet) claim(what string, g reprise.Goal) string {
+	if g.ID != "" {
+		return ""
+	}
+	return fmt.Sprintf("refs/reprise-begun/%x", sha256.Sum256([]byte(strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n"))))[:49]
 }
 
 // apart has f work with a mirror of its own.
@@ -104,35 +108,35 @@ func (f *Fleet) apart(do func(*Mirror) error) error {
 }
 
 // begun finds the run that has a claim and is not over; zero if there is none. One that was
-// claimed and has no branch gets it.
-func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, err error) {
+// claimed and has no branch gets it. at is where the claim is, "" if no one made it.
+func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, at string, err error) {
 	if claim == "" {
-		return run, nil
+		return run, "", nil
 	}
 	found, err := m.Fetch(ctx, claim)
-	if err != nil || found[claim] == "" {
-		return run, err
+	if at = found[claim]; err != nil || at == "" {
+		return run, at, err
 	}
-	read, err := m.about(ctx, found[claim])
+	read, err := m.about(ctx, at)
 	if err != nil {
-		return run, err
+		return run, at, err
 	}
 	var was Begun
-	if err := readNote(read[found[claim]].message, &was); err != nil || was.ID == "" {
-		return run, fmt.Errorf("read %s: it names no run: %w", claim, err)
+	if err := readNote(read[at].message, &was); err != nil || was.ID == "" {
+		return run, at, fmt.Errorf("read %s: it names no run: %w", claim, err)
 	}
 	if over, err := f.over(ctx, was.ID); err != nil || over {
-		return run, err
+		return run, at, err
 	}
 	branch := "refs/heads/" + Branch(was.ID)
 	if there, err := m.Fetch(ctx, branch); err != nil || there[branch] != "" {
-		return was, err
+		return was, at, err
 	}
 	dir, err := m.open(ctx)
 	if err != nil {
-		return run, err
+		return run, at, err
 	}
-	return was, (&Checkout{Dir: dir, mirror: m}).Push(ctx, found[claim], branch, "")
+	return was, at, (&Checkout{Dir: dir, mirror: m}).Push(ctx, at, branch, "")
 }
 
 // over reports whether the server knows that nothing is left of a run.
@@ -168,9 +172,9 @@ func (f *Fleet) here(ctx context.Context, m *Mirror) (*Checkout, error) {
 	return m.Checkout(ctx, base, "reprise-begin")
 }
 
-// make makes a run on a branch of its own. The error is a *RejectedError if someone else has
-// the claim.
-func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal, claim string) (run Begun, err error) {
+// make makes a run on a branch of its own. The error is a *RejectedError if someone moved the
+// claim from where it was.
+func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal, claim, was string) (run Begun, err error) {
 	c, err := f.here(ctx, m)
 	if err != nil {
 		return run, err
@@ -183,7 +187,7 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 		return run, err
 	}
 	branch := "refs/heads/" + Branch(run.ID)
-	found, err := m.Fetch(ctx, branch, cmp.Or(claim, branch))
+	found, err := m.Fetch(ctx, branch)
 	if err != nil || found[branch] != "" {
 		return run, err
 	}
@@ -196,7 +200,7 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 		run.Ignored, err = c.ignored(ctx, filepath.Join(f.Folder, run.Path))
 	}
 	if err == nil && claim != "" {
-		err = c.Push(ctx, commit, claim, found[claim])
+		err = c.Push(ctx, commit, claim, was)
 	}
 	if err != nil {
 		return run, err
@@ -517,5 +521,6 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun) {
 // Unreachable reports whether an error says that the server cannot be reached.
 func Unreachable(err error) bool {
 	var gone *serviceerror.Unavailable
-	return errors.As(err, &gone) || errors.Is(err, context.DeadlineExceeded)
+	var slow *serviceerror.DeadlineExceeded
+	return errors.As(err, &gone) || errors.As(err, &slow) || errors.Is(err, context.DeadlineExceeded)
 }

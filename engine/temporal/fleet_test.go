@@ -115,7 +115,7 @@ func (f *fleet) down() {
 type site struct {
 	*testing.T
 	dir, clone, remote, launches string
-	workers                      map[string]*exec.Cmd
+	workers                      map[string]*member
 }
 
 // reprise.yaml of a site: every role is played by the demo's actor.
@@ -136,7 +136,7 @@ func newSite(t *testing.T, files map[string]string) *site {
 		t.Skip("fleet: no server")
 	}
 	dir := t.TempDir()
-	s := &site{T: t, dir: dir, clone: filepath.Join(dir, "clone"), remote: filepath.Join(dir, "remote.git"), launches: filepath.Join(dir, "launches"), workers: map[string]*exec.Cmd{}}
+	s := &site{T: t, dir: dir, clone: filepath.Join(dir, "clone"), remote: filepath.Join(dir, "remote.git"), launches: filepath.Join(dir, "launches"), workers: map[string]*member{}}
 	s.must(exec.Command("git", "init", "-q", "--bare", "-b", "main", s.remote))
 	s.must(exec.Command("git", "clone", "-q", s.remote, s.clone))
 	s.put("reprise.yaml", fmt.Sprintf(actorSettings, shared.bin))
@@ -186,7 +186,7 @@ func (s *site) env(more ...string) []string {
 }
 
 // worker starts a worker; it is killed at the end of the test.
-func (s *site) worker(name string, env ...string) *exec.Cmd {
+func (s *site) worker(name string, env ...string) *member {
 	s.Helper()
 	cmd := exec.Command(shared.bin, "worker", "--trust", "--name", name, "--parallel", fmt.Sprint(number("REPRISE_FLEET_SLOTS", 2)), "--work", filepath.Join(s.dir, "worker-"+name), "-C", s.clone)
 	cmd.Env = s.env(append(env, "WORKER="+name)...)
@@ -199,16 +199,17 @@ func (s *site) worker(name string, env ...string) *exec.Cmd {
 	if err := startWithUs(cmd); err != nil {
 		s.Fatal(err)
 	}
-	s.workers[name] = cmd
+	m := &member{cmd, make(chan struct{})}
+	go func() { _ = cmd.Wait(); close(m.gone) }()
+	s.workers[name] = m
 	s.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		m.kill()
 		if s.Failed() {
 			text, _ := os.ReadFile(log.Name())
 			s.Logf("worker %s: %s", name, text)
 		}
 	})
-	return cmd
+	return m
 }
 
 // result is what a command said.

@@ -126,8 +126,8 @@ steps:
 	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Wait(); err != nil {
-		t.Errorf("the worker ended with %v", err)
+	if <-first.gone; !first.ProcessState.Success() {
+		t.Errorf("the worker ended with %v", first.ProcessState)
 	}
 	s.worker("w2")
 	r := s.fleet("resume", "leave", "--json")

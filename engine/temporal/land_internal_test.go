@@ -381,6 +381,24 @@ func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	if branches := b.git(b.remote, "for-each-ref", "--format=%(refname)", "refs/heads/reprise/"); len(names) != 1 || strings.Count(branches, "\n") != 1 {
 		t.Errorf("they found %v; the remote has\n%s", names, branches)
 	}
+	// Whoever looked before the claim was made does not take it away.
+	if err := f.apart(func(m *Mirror) error {
+		goal := reprise.Goal{Text: "other"}
+		none, was, err := f.begun(t.Context(), m, f.claim("flow.yaml", goal))
+		if err != nil || none.ID != "" || was != "" {
+			t.Errorf("%+v, %q, %v", none, was, err)
+		}
+		if _, err := f.Begin(t.Context(), "flow.yaml", goal); err != nil {
+			t.Error(err)
+		}
+		_, err = f.make(t.Context(), m, "flow.yaml", goal, f.claim("flow.yaml", goal), was)
+		if rejected := new(RejectedError); !errors.As(err, &rejected) {
+			t.Errorf("the claim was taken away: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
 	// Whoever was killed after the claim: the next start puts the run on its branch.
 	for name := range names {
 		b.git(b.remote, "update-ref", "-d", "refs/heads/"+Branch(name))

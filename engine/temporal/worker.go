@@ -16,13 +16,18 @@ import (
 )
 
 // Dial connects to the server that Temporal's environment variables and profile file name.
-func Dial(name string) (client.Client, error) {
+func Dial(name string) (client.Client, error) { return connect(name, client.Dial) }
+
+// DialLater is Dial for those who can wait: it connects once the server is needed.
+func DialLater(name string) (client.Client, error) { return connect(name, client.NewLazyClient) }
+
+func connect(name string, dial func(client.Options) (client.Client, error)) (client.Client, error) {
 	o, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, err
 	}
 	o.Logger, o.Identity = quiet{}, name
-	return client.Dial(o)
+	return dial(o)
 }
 
 // quiet keeps the SDK from writing to the terminal.
@@ -47,7 +52,8 @@ type WorkerOptions struct {
 }
 
 // Work is a worker: it takes part in the runs of one repository until ctx ends. Then its
-// agents are stopped, what they left is pushed, and their ends are told.
+// agents are stopped, what they left is pushed, and their ends are told. It waits for a
+// server or a remote that cannot be reached. The error says what only a person can mend.
 func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	release, err := hold(o.Dir)
 	if err != nil {
@@ -55,28 +61,34 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	}
 	defer release()
 	a := &Activities{Mirror: &Mirror{Remote: o.Remote, Dir: o.Dir, Keep: o.Slots + 1}, Client: c, Name: o.Name, trust: trusted{clone: o.Clone, all: o.Trust}}
-	roles, err := a.roles(ctx, o)
+	// Git says the same of a remote that is away and of one that was never there.
+	var roles []string
+	err = o.patiently(ctx, func(error) bool { return true }, func() error { roles, err = a.roles(ctx, o); return err })
 	if err != nil {
 		return err
 	}
-	repo := Identity(o.Remote)
-	a.queue = queue(repo, "")
+	fatal := make(chan error, len(roles)+1)
 	var workers []worker.Worker
 	defer func() {
 		for _, w := range workers {
 			w.Stop()
 		}
 	}()
-	begin := func(queue string, o worker.Options, register func(worker.Worker)) error {
-		o.WorkerStopTimeout = time.Minute
-		w := worker.New(c, queue, o)
-		register(w)
-		if err := w.Start(); err != nil {
-			return err
-		}
-		workers = append(workers, w)
-		return nil
+	begin := func(queue string, limits worker.Options, register func(worker.Worker)) error {
+		limits.WorkerStopTimeout = time.Minute
+		limits.OnFatalError = func(err error) { fatal <- err }
+		return o.patiently(ctx, Unreachable, func() error {
+			w := worker.New(c, queue, limits)
+			register(w)
+			if err := w.Start(); err != nil {
+				return err
+			}
+			workers = append(workers, w)
+			return nil
+		})
 	}
+	repo := Identity(o.Remote)
+	a.queue = queue(repo, "")
 	err = begin(a.queue, worker.Options{MaxConcurrentActivityExecutionSize: o.Slots + 1}, func(w worker.Worker) {
 		Register(w)
 		w.RegisterActivityWithOptions(a.Decide, activity.RegisterOptions{Name: DecideActivity})
@@ -96,8 +108,28 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		return err
 	}
 	o.Tell("worker %s takes part in the runs of %s: %v", o.Name, repo, roles)
-	<-ctx.Done()
-	return nil
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-fatal:
+		return err
+	}
+}
+
+// patiently does what a worker begins with until that succeeds, ctx ends, or the error is
+// not of a sort that passes.
+func (o *WorkerOptions) patiently(ctx context.Context, passes func(error) bool, do func() error) error {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		err := do()
+		if err == nil || ctx.Err() != nil || !passes(err) {
+			return err
+		}
+		o.Tell("%v; trying again in %s", err, pause)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
 }
 
 // Register registers the workflows.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 
 	"reprise"
@@ -103,11 +104,15 @@ func (a *app) failed(err error) int {
 
 // open connects to the server and finds the clone.
 func (a *app) open(ctx context.Context) (*temporal.Fleet, error) {
+	return a.openWith(ctx, temporal.Dial)
+}
+
+func (a *app) openWith(ctx context.Context, dial func(name string) (client.Client, error)) (*temporal.Fleet, error) {
 	dir, err := filepath.Abs(a.dir)
 	if err != nil {
 		return nil, err
 	}
-	c, err := temporal.Dial(identity())
+	c, err := dial(identity())
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +130,10 @@ func (a *app) worker() *cobra.Command {
 		Use: "worker", Short: "Take part in the runs of a repository", Args: cobra.NoArgs,
 		Long: "Take part in the runs of a repository until a signal comes: decide, land, and carry out\n" +
 			"the steps of the roles that this machine has agents for. Commands of the project are\n" +
-			"started if they are trusted in the clone (`reprise trust`), or with --trust.",
+			"started if they are trusted in the clone (`reprise trust`), or with --trust. It waits for a\n" +
+			"server or a remote that cannot be reached.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := a.open(cmd.Context())
+			f, err := a.openWith(cmd.Context(), temporal.DialLater)
 			if err != nil {
 				return err
 			}

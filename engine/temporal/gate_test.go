@@ -1,0 +1,123 @@
+package temporal_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"reprise"
+)
+
+// gate is a way to the server that can be shut. It is shut at first.
+type gate struct {
+	address string
+	mu      sync.Mutex
+	open    net.Listener
+	through []net.Conn
+}
+
+func newGate(t *testing.T) *gate {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{address: l.Addr().String()}
+	l.Close()
+	t.Cleanup(g.shut)
+	return g
+}
+
+// let lets connections through.
+func (g *gate) let() error {
+	l, err := net.Listen("tcp", g.address)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = l
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", shared.port))
+			if err != nil {
+				from.Close()
+				continue
+			}
+			g.mu.Lock()
+			if g.open != l {
+				from.Close()
+				to.Close()
+			}
+			g.through = append(g.through, from, to)
+			g.mu.Unlock()
+			for a, b := range map[net.Conn]net.Conn{from: to, to: from} {
+				go func() { _, _ = io.Copy(a, b); a.Close(); b.Close() }()
+			}
+		}
+	}()
+	return nil
+}
+
+// shut ends the connections and lets no other through.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open != nil {
+		g.open.Close()
+	}
+	for _, c := range g.through {
+		c.Close()
+	}
+	g.open, g.through = nil, nil
+}
+
+// A worker that is started while the remote and the server are away waits for them, and says
+// so. (issue 19)
+func TestFleet_a_worker_waits_for_what_is_away(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: own\nsteps:\n  - {id: a, command: [\"true\"]}\n"})
+	g := newGate(t)
+	away := s.remote + ".away"
+	if err := os.Rename(s.remote, away); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("w1", "TEMPORAL_ADDRESS="+g.address)
+	said := func(what string) bool {
+		text, _ := os.ReadFile(filepath.Join(s.dir, "w1.log"))
+		return strings.Contains(string(text), what)
+	}
+	s.until("it waits for the remote", func() bool { return said("remote.git") && said("trying again") })
+	if err := os.Rename(away, s.remote); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it waits for the server", func() bool { return said(g.address) || said("connection refused") })
+	if err := g.let(); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.fleet("run", "flow.yaml", "--id", "late", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
+		t.Errorf("%+v", r)
+	}
+}
+
+// member is a process that the tests started.
+type member struct {
+	*exec.Cmd
+	gone chan struct{} // closed once it has ended
+}
+
+// kill ends it, and returns once it has ended.
+func (m *member) kill() {
+	_ = m.Process.Kill()
+	<-m.gone
+}
