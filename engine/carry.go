@@ -65,13 +65,16 @@ func (w *work) turns(ctx context.Context) error {
 // see builds the view of a turn. It reads everything again, because agents write state
 // themselves.
 func (w *work) see(ctx context.Context) (*View, error) {
+	before := w.view
 	if err := w.load(); err != nil {
 		return nil, err
 	}
 	if err := w.putBack(ctx); err != nil {
 		return nil, err
 	}
-	w.setRun(w.files)
+	if w.view == before { // what is at work may be something else by now
+		w.setRun(w.files)
+	}
 	v := w.known()
 	v.Stopping, v.Letters = ctx.Err() != nil, w.letters()
 	if len(v.AtWork) == 0 && !v.Stopping {

@@ -178,7 +178,7 @@ func lasting(err error) error {
 
 // Decide says what comes next, and puts on record what that needs.
 func (a *Activities) Decide(ctx context.Context, in DecideInput) (*Decision, error) {
-	stop := beat(ctx, in.Run.Heartbeat, func() any { return Heartbeat{Worker: a.Name} })
+	stop := beat(ctx, func() any { return Heartbeat{Worker: a.Name} })
 	defer stop()
 	return a.decide(ctx, now(ctx), in)
 }
@@ -233,7 +233,7 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 // Land settles an attempt that ended and lands its work. An attempt that has an end on
 // record already is late, and changes nothing.
 func (a *Activities) Land(ctx context.Context, in LandInput) (*Landing, error) {
-	stop := beat(ctx, in.Run.Heartbeat, func() any { return Heartbeat{Worker: a.Name} })
+	stop := beat(ctx, func() any { return Heartbeat{Worker: a.Name} })
 	defer stop()
 	return a.land(ctx, now(ctx), in)
 }

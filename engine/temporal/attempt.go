@@ -17,7 +17,8 @@ import (
 )
 
 // beat sends heartbeats until it is stopped.
-func beat(ctx context.Context, timeout time.Duration, what func() any) (stop func()) {
+func beat(ctx context.Context, what func() any) (stop func()) {
+	timeout := activity.GetInfo(ctx).HeartbeatTimeout
 	done := make(chan struct{})
 	var gone sync.WaitGroup
 	gone.Go(func() {
@@ -75,7 +76,7 @@ var errCutOff = errors.New("the server was out of reach for longer than a heartb
 // Land to say.
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (*AttemptResult, error) {
 	said := &words{beat: Heartbeat{Worker: a.Name, Step: keyOf(in.Start.Elsewhere), Attempt: in.Start.Number}}
-	stop := beat(ctx, in.Run.Heartbeat, said.last)
+	stop := beat(ctx, said.last)
 	defer stop()
 	work, done := a.guard(ctx, in.Run.Heartbeat)
 	defer done()

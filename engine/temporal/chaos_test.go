@@ -86,6 +86,7 @@ func TestFleet_chaos(t *testing.T) {
 		time.Sleep(time.Duration(500+c.rand.IntN(2000)) * time.Millisecond)
 		c.restart()
 	}
+	c.lasts.Wait()
 	t.Logf("%d faults, while %d of %d runs ended: %v", made, len(open), runs, c.counts)
 	if made < faults {
 		t.Logf("all runs ended before the other %d faults", faults-made)
@@ -115,6 +116,15 @@ type chaos struct {
 	rand   *rand.Rand
 	counts map[string]int
 	gates  map[string]*gate
+	lasts  sync.WaitGroup // while a fault does
+}
+
+// later ends a fault after more than a heartbeat. Meanwhile there may be others.
+func (c *chaos) later(end func()) {
+	c.lasts.Go(func() {
+		time.Sleep(5 * time.Second)
+		end()
+	})
 }
 
 // begin starts a worker.
@@ -154,8 +164,7 @@ func (c *chaos) fault() {
 		c.begin(name)
 	case "stop":
 		_ = w.Process.Signal(syscall.SIGSTOP)
-		time.Sleep(5 * time.Second)
-		_ = w.Process.Signal(syscall.SIGCONT)
+		c.later(func() { _ = w.Process.Signal(syscall.SIGCONT) })
 	case "remote":
 		if err := os.Rename(c.remote, c.remote+".away"); err != nil {
 			c.Fatal(err)
@@ -166,10 +175,11 @@ func (c *chaos) fault() {
 		}
 	case "cut":
 		c.gates[name].shut()
-		time.Sleep(5 * time.Second)
-		if err := c.gates[name].let(); err != nil {
-			c.Fatal(err)
-		}
+		c.later(func() {
+			if err := c.gates[name].let(); err != nil {
+				c.Error(err)
+			}
+		})
 	case "server":
 		shared.down()
 		if err := shared.up(); err != nil {

@@ -28,9 +28,10 @@ import (
 	"reprise/report"
 )
 
-// Defaults of a run.
+// Defaults of a run. An agent is at work for long: to do its work again, or to ask a person
+// what came of it, costs more than to notice a lost machine some minutes later.
 const (
-	DefaultHeartbeat = 30 * time.Second
+	DefaultHeartbeat = 2 * time.Minute
 	DefaultLandings  = 500
 )
 

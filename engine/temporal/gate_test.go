@@ -36,12 +36,15 @@ func newGate(t *testing.T) *gate {
 
 // let lets connections through.
 func (g *gate) let() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open != nil {
+		return nil
+	}
 	l, err := net.Listen("tcp", g.address)
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.open = l
 	go func() {
 		for {

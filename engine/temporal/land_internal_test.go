@@ -206,6 +206,38 @@ func TestA_late_attempt_does_not_land(t *testing.T) {
 	}
 }
 
+// The server lost sight of an attempt. What it pushed counts all the same. Where it pushed
+// nothing its policy decides: only a command that leaves nothing to check is asked about.
+// (issue 19)
+func TestAn_attempt_that_was_lost_is_settled_by_what_it_pushed(t *testing.T) {
+	t.Parallel()
+	const command, outputs = "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo a > a.txt']", ", outputs: [a.txt]}\n"
+	for _, test := range []struct {
+		flow                   string
+		pushed, accepted, asks bool
+		again                  int
+	}{
+		{flow: command + "}\n", pushed: true, accepted: true},
+		{flow: command + outputs, pushed: true, accepted: true},
+		{flow: command + outputs, again: 1},
+		{flow: command + "}\n", asks: true},
+	} {
+		b := newBench(t, test.flow)
+		a := b.worker("one")
+		start := b.decided(a).Starts[0]
+		if test.pushed {
+			b.tried(b.worker("two"), start)
+		}
+		l, err := a.land(t.Context(), b.next(), LandInput{Run: b.run, Start: start, Lost: "its worker was lost", Decide: true})
+		if err != nil || l.Late || l.Next == nil {
+			t.Fatalf("%+v, %v", l, err)
+		}
+		if asks := len(l.Next.Questions) > 0; (l.Accepted != nil) != test.accepted || asks != test.asks || len(l.Next.Starts) != test.again {
+			t.Errorf("%+v: accepted %+v, next %+v", test, l.Accepted, l.Next)
+		}
+	}
+}
+
 // The clock of a worker is an hour behind the server's: what it records and waits for
 // goes by the server's. (issue 19)
 func TestA_worker_whose_clock_is_wrong(t *testing.T) {

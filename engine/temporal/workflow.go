@@ -123,11 +123,15 @@ func (r *run) answer(ctx workflow.Context, question, text string) error {
 	return nil
 }
 
+// maxTurnBeat bounds how long a worker may be silent that has a turn: another one can take
+// it at any time.
+const maxTurnBeat = 30 * time.Second
+
 // ours are the options of activities that work on the branch alone. They can be repeated
 // any time, and are until the remote can be reached.
 func (r *run) ours(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 30 * time.Minute, HeartbeatTimeout: r.in.Heartbeat,
+		StartToCloseTimeout: 30 * time.Minute, HeartbeatTimeout: min(r.in.Heartbeat, maxTurnBeat),
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
 	})
 }

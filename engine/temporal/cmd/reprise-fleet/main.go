@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"reprise/engine/temporal/fleetcli"
 	"reprise/internal/demo"
@@ -11,6 +12,9 @@ import (
 )
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // as reprise does: a turn reads a whole run and keeps it
+	}
 	if handled, code := shim.Main(os.Args[1:]); handled {
 		os.Exit(code)
 	}
