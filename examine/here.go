@@ -145,9 +145,12 @@ func bringHere(o *World, a *reprise.Acceptance) string {
 // it.
 func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	gone, needs := s.Accepted.Gone, ""
-	if r.State == reprise.Complete {
+	switch {
+	case len(gone) == 0:
+		return nil
+	case r.State == reprise.Complete:
 		gone = deleted(s, o)
-	} else {
+	default:
 		open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
 		if open < 0 {
 			return nil

@@ -38,17 +38,26 @@ func TestScale(t *testing.T) {
 			used += ticks(pid)
 		}
 		load, _ := os.ReadFile("/proc/loadavg")
-		t.Logf("load %s: %d of %d steps in %s, %.2f steps a second; CPU a step: server %.0f ms, workers %.0f ms", strings.Join(strings.Fields(string(load))[:3], " "),
-			done, runs*steps, took.Round(time.Second), float64(done)/took.Seconds(), (ticks(shared.server.Process.Pid)-cpu)/float64(done)*1000, used/float64(done)*1000)
+		t.Logf("load %s: %d of %d steps and %d of %d runs in %s, %.2f steps a second; CPU a step: server %.0f ms, workers %.0f ms", strings.Join(strings.Fields(string(load))[:3], " "),
+			done, runs*steps, s.over(), runs, took.Round(time.Second), float64(done)/took.Seconds(), (ticks(shared.server.Process.Pid)-cpu)/float64(done)*1000, used/float64(done)*1000)
 	}
-	for i := 1; s.done() < runs*steps && time.Since(began) < time.Duration(number("REPRISE_FLEET_SECONDS", 300))*time.Second; i++ {
+	for i := 1; s.over() < runs && time.Since(began) < time.Duration(number("REPRISE_FLEET_SECONDS", 300))*time.Second; i++ {
 		time.Sleep(5 * time.Second)
 		if i%24 == 0 {
 			report()
 		}
 	}
 	report()
+	if n := s.over(); n < runs {
+		t.Errorf("%d of %d runs came to their end", n, runs)
+	}
 	s.histories(runs)
+}
+
+// over counts the runs that have come to their end.
+func (s *site) over() int {
+	out := s.must(exec.Command("git", "--git-dir", s.remote, "for-each-ref", "--format=%(subject)", "refs/heads/reprise/"))
+	return strings.Count(out, " is over\n")
 }
 
 // done counts the attempts that were pushed.
