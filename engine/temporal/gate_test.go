@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"reprise"
@@ -100,11 +101,18 @@ func TestFleet_a_worker_waits_for_what_is_away(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(s.dir, "w1.log"))
 		return strings.Contains(string(text), what)
 	}
-	s.until("it waits for the remote", func() bool { return said("remote.git") && said("trying again") })
+	s.until("it waits for the remote", func() bool { return said("waiting for the remote") })
 	if err := os.Rename(away, s.remote); err != nil {
 		t.Fatal(err)
 	}
-	s.until("it waits for the server", func() bool { return said(g.address) || said("connection refused") })
+	s.until("it waits for the server", func() bool { return said("waiting for the server") })
+	// To be stopped meanwhile is no failure.
+	w2 := s.worker("w2", "TEMPORAL_ADDRESS="+g.address)
+	s.until("the second one waits", func() bool { text, _ := os.ReadFile(filepath.Join(s.dir, "w2.log")); return len(text) > 0 })
+	_ = w2.Process.Signal(syscall.SIGTERM)
+	if <-w2.gone; !w2.ProcessState.Success() {
+		t.Errorf("it ended with %v", w2.ProcessState)
+	}
 	if err := g.let(); err != nil {
 		t.Fatal(err)
 	}

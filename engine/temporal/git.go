@@ -174,6 +174,10 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, 
 	return m.fetch(ctx, dir, there)
 }
 
+// keptBranches bounds how many branches the mirror has refs of: at each fetch, git looks at
+// all that its refs reach. Objects stay without a ref, too: the mirror is never collected.
+const keptBranches = 16
+
 // fetched is a line of what git notes of a fetch: a commit, and which ref that was.
 var fetched = regexp.MustCompile(`(?m)^([0-9a-f]+)\t[a-z-]*\t(?:(branch |tag |)'([^']+)' of )?`)
 
@@ -182,7 +186,7 @@ func (m *Mirror) fetch(ctx context.Context, dir string, refs []string) (map[stri
 	for _, ref := range refs {
 		// Attempts come to be part of their branch: a ref of each would only be in the way.
 		if branch, is := strings.CutPrefix(ref, "refs/heads/"); is {
-			ref = "+" + ref + ":refs/kept/heads/" + branch
+			ref = fmt.Sprintf("+%s:refs/kept/branch/%d", ref, sha256.Sum256([]byte(branch))[0]%keptBranches)
 		} else if strings.HasSuffix(ref, "*") { // git wants a place for them
 			ref = "+" + ref + ":refs/kept/last/*"
 		}

@@ -63,7 +63,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	a := &Activities{Mirror: &Mirror{Remote: o.Remote, Dir: o.Dir, Keep: o.Slots + 1}, Client: c, Name: o.Name, trust: trusted{clone: o.Clone, all: o.Trust}}
 	// Git says the same of a remote that is away and of one that was never there.
 	var roles []string
-	err = o.patiently(ctx, func(error) bool { return true }, func() error { roles, err = a.roles(ctx, o); return err })
+	err = o.patiently(ctx, "the remote", func(error) bool { return true }, func() error { roles, err = a.roles(ctx, o); return err })
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	begin := func(queue string, limits worker.Options, register func(worker.Worker)) error {
 		limits.WorkerStopTimeout = time.Minute
 		limits.OnFatalError = func(err error) { fatal <- err }
-		return o.patiently(ctx, Unreachable, func() error {
+		return o.patiently(ctx, "the server", Unreachable, func() error {
 			w := worker.New(c, queue, limits)
 			register(w)
 			if err := w.Start(); err != nil {
@@ -104,7 +104,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 			w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: AttemptActivity})
 		})
 	}
-	if err != nil {
+	if err != nil || ctx.Err() != nil {
 		return err
 	}
 	o.Tell("worker %s takes part in the runs of %s: %v", o.Name, repo, roles)
@@ -117,19 +117,20 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 }
 
 // patiently does what a worker begins with until that succeeds, ctx ends, or the error is
-// not of a sort that passes.
-func (o *WorkerOptions) patiently(ctx context.Context, passes func(error) bool, do func() error) error {
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+// not of a sort that passes. what is what has to be reached for it.
+func (o *WorkerOptions) patiently(ctx context.Context, what string, passes func(error) bool, do func() error) error {
+	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, time.Minute) {
 		err := do()
-		if err == nil || ctx.Err() != nil || !passes(err) {
+		if err == nil || !passes(err) {
 			return err
 		}
-		o.Tell("%v; trying again in %s", err, pause)
+		o.Tell("waiting for %s, trying again in %s: %v", what, pause, err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 	}
+	return nil
 }
 
 // Register registers the workflows.
