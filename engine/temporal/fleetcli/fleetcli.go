@@ -26,6 +26,7 @@ import (
 	"reprise/engine/temporal"
 	"reprise/internal/cli"
 	"reprise/report"
+	"reprise/settings"
 )
 
 // app is what the commands share.
@@ -90,12 +91,14 @@ func (a *app) failed(err error) int {
 		_ = json.NewEncoder(a.err).Encode(report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code})
 		return code
 	}
-	for i, line := range strings.Split(err.Error(), "\n") { // a fault in a file is shown with its line
-		if i == 0 {
-			line = "reprise-fleet: " + line
+	if problems, is := errors.AsType[settings.Problems](err); is {
+		// Each shows its line with a mark under it, harmless already.
+		for _, p := range problems {
+			fmt.Fprintf(a.err, "reprise-fleet: %s\n", p.String())
 		}
-		fmt.Fprintln(a.err, cli.Plain(line))
+		return code
 	}
+	fmt.Fprintf(a.err, "reprise-fleet: %s\n", cli.Plain(err.Error()))
 	if hint != "" {
 		fmt.Fprintf(a.err, "  %s\n", cli.Plain(hint))
 	}
