@@ -380,15 +380,19 @@ func (f *Fleet) State(ctx context.Context, name string) (s State, err error) {
 	return s, err
 }
 
-// Asking is the only run that asks something, "" if none does.
+// Asking is the only run that asks something, "" if none does. The error is an
+// *UntoldError if a run does not tell.
 func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
-	list, err := f.List(ctx)
+	list, err := f.list(ctx, 30*time.Second)
 	if err != nil {
 		return "", err
 	}
 	var names []string
 	for _, r := range list.Runs {
-		if len(r.Questions) > 0 {
+		switch {
+		case r.Problem != "":
+			return "", &UntoldError{r.ID, r.Problem}
+		case len(r.Questions) > 0:
 			names = append(names, r.ID)
 		}
 	}
@@ -397,6 +401,16 @@ func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
 	}
 	return strings.Join(names, ""), nil
 }
+
+// UntoldError says that a run does not tell whether it asks something.
+type UntoldError struct{ Run, Problem string }
+
+func (e *UntoldError) Error() string {
+	return "whether " + e.Run + " asks something is not known: " + e.Problem
+}
+
+// Hint says what a person can do.
+func (e *UntoldError) Hint() string { return "name the run that you answer, or try again" }
 
 // SeveralError says that several runs could be meant.
 type SeveralError struct{ Names []string }
@@ -450,7 +464,10 @@ func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo
 }
 
 // List lists the runs of the repository, open ones first.
-func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
+func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) { return f.list(ctx, 5*time.Second) }
+
+// list is List that waits for what each run tells.
+func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet, error) {
 	runs, err := f.runs(ctx)
 	if err != nil {
 		return nil, err
@@ -461,7 +478,7 @@ func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
 		s := report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
 		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			s.State = "open"
-			f.look(ctx, &s)
+			f.look(ctx, &s, patience)
 		} else {
 			at := e.GetCloseTime().AsTime()
 			s.Ended = &at
@@ -478,8 +495,8 @@ func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
 }
 
 // look fills in what is at work. What the server alone tells is there without any worker.
-func (f *Fleet) look(ctx context.Context, s *report.FleetRun) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(s.ID), "")
 	if err != nil {

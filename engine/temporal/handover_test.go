@@ -171,7 +171,7 @@ steps:
   - {id: r, ask: {question: "When?"}}
   - {id: a, needs: [q, r], command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}
 `})
-	s.worker("w1")
+	w := s.worker("w1")
 	for range 2 {
 		if r := s.fleet("run", "flow.yaml", "--detach"); r.code != 0 {
 			t.Fatal(r)
@@ -187,6 +187,11 @@ steps:
 	if r := s.fleet("answer", "--text", "yes"); r.code != 2 {
 		t.Errorf("an answer to which question: %+v", r)
 	}
+	w.kill() // without a worker no one can say what is asked
+	if r := s.fleet("answer", "--list"); r.code != 40 || r.out != "" {
+		t.Errorf("the list of what is asked, with no worker: %+v", r)
+	}
+	s.worker("w1")
 	s.put("answers.json", `{"q": "yes", "r": "today"}`)
 	if r := s.fleet("answer", "--file", filepath.Join(s.clone, "answers.json")); r.code != 0 || !strings.Contains(r.out, "Kept: q, r.") {
 		t.Fatalf("%+v", r)

@@ -73,10 +73,13 @@ func (a *app) failed(err error) int {
 	var app *sdk.ApplicationError
 	var unknown *temporal.UnknownRunError
 	var several *temporal.SeveralError
+	var untold *temporal.UntoldError
 	var none *serviceerror.NotFound
 	switch {
 	case temporal.Unreachable(err):
 		code, hint = 40, "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
+	case errors.As(err, &untold):
+		code = 40
 	case errors.As(err, &unknown), errors.As(err, &several), errors.As(err, &none):
 		code = 2
 	case errors.As(err, &app):
