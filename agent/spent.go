@@ -19,8 +19,9 @@ type Record struct {
 	Requests []reprise.Request
 	More     bool
 	// Context is how many tokens the session sends again when it is resumed, 0 if that is
-	// not on record.
+	// not on record; Model is the one that they were sent to.
 	Context int64
+	Model   string
 }
 
 // Of the look at one transcript: how many files, with those of helpers, and how long.
@@ -53,7 +54,7 @@ func Recorded(preset string, env []string, dir, session string, from time.Time) 
 	if len(r.Requests) == 0 && !r.More {
 		r.Requests = noRequest()
 	}
-	r.Context = main.Context()
+	r.Context, r.Model = main.Context(), main.Model()
 	return r, true
 }
 

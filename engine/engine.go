@@ -182,14 +182,17 @@ type PreviewStep struct {
 	Problem string
 }
 
-// SessionCost is what resuming a session costs beside a new one with a briefing, in
-// tokens that are sent with the first request.
+// SessionCost is what resuming a session costs beside a new one with a briefing: what is
+// sent with the first request, in tokens and, where the settings have the price of the
+// session's model, in US dollars.
 type SessionCost struct {
 	ID       string
 	Resumed  bool   // it is taken, else a new one
 	Why      string // why
 	Context  int64  // of the session; 0 if that is not on record
 	Briefing int64  // about that of the first prompt of a new one, by its length
+
+	ContextCost, BriefingCost *float64 // nil where that is not known
 }
 
 // StepReport is what happened to one step.

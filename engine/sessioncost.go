@@ -4,6 +4,7 @@ import (
 	"context"
 	"unicode/utf8"
 
+	"reprise"
 	"reprise/agent"
 	"reprise/prompt"
 )
@@ -22,8 +23,9 @@ func (w *work) sessionCost(ctx context.Context, f *Attempt, bound binding) (*Ses
 	if !f.Resumes {
 		c.Why = "you chose a new session"
 	}
+	model := ""
 	if found, ok := agent.Recorded(bound.preset, bound.env, first(f.Dir, w.Dir), session, w.Now()); ok {
-		c.Context = found.Context
+		c.Context, model = found.Context, found.Model
 	}
 	text := f.Message
 	if f.Resumes {
@@ -37,5 +39,12 @@ func (w *work) sessionCost(ctx context.Context, f *Attempt, bound binding) (*Ses
 		}
 	}
 	c.Briefing = int64(utf8.RuneCountInString(text) / perToken)
+	cost := func(tokens int64) *float64 {
+		sent := reprise.Request{Model: model, Tokens: reprise.Tokens{Input: tokens}}
+		return reprise.UsageOf([]reprise.Request{sent}, w.Settings.Prices).Cost
+	}
+	if c.BriefingCost = cost(c.Briefing); c.Context > 0 {
+		c.ContextCost = cost(c.Context)
+	}
 	return c, nil
 }

@@ -34,6 +34,8 @@ type Checked struct {
 	Next      string           `json:"next,omitempty" jsonschema:"the command that continues it; absent if none would"`
 	Starts    string           `json:"starts,omitempty" jsonschema:"what is started next, in words; absent where run is null"`
 	With      string           `json:"with,omitempty" jsonschema:"who does what comes next: an agent, or a command of the workflow; absent if nobody is needed"`
+	Session   *SessionCost     `json:"session,omitempty" jsonschema:"what resuming the session costs that worked on the next step before, beside a new one; absent if none did"`
+	Forecast  string           `json:"session_says,omitempty" jsonschema:"the same in words; absent where session is"`
 	Decision  *Decision        `json:"decision" jsonschema:"null where run is"`
 	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
 	Steps     []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`

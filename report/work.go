@@ -108,14 +108,16 @@ type PreviewStart struct {
 	SessionSays string       `json:"session_says,omitempty" jsonschema:"the same in words; absent where session is"`
 }
 
-// SessionCost compares two ways to continue a step, in tokens that are sent with the
-// first request.
+// SessionCost compares two ways to continue a step by what is sent with the first request.
 type SessionCost struct {
 	ID       string `json:"id"`
 	Resumed  bool   `json:"resumed" jsonschema:"the session is resumed; otherwise a new one gets a briefing"`
 	Why      string `json:"why"`
 	Context  int64  `json:"context_tokens,omitempty" jsonschema:"what the session sends again, as its last request did; absent if that is not on record"`
 	Briefing int64  `json:"briefing_tokens" jsonschema:"about what a new session begins with: a token for every four characters"`
+
+	ContextCost  *float64 `json:"context_cost_usd,omitempty" jsonschema:"what sending context_tokens costs in US dollars, by the prices in reprise.yaml; absent if they do not have the model"`
+	BriefingCost *float64 `json:"briefing_cost_usd,omitempty" jsonschema:"what sending briefing_tokens costs, likewise"`
 }
 
 // Answers is the answer of `reprise answer`.

@@ -55,7 +55,6 @@ func (s *job) follow(p *page, j judged, how engine.Approach, choice *engine.Choi
 
 // pickWay shows the run and lets a person choose.
 func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, bool, error) {
-	p.who, p.costs = s.whoDoes(s.root), s.sessionOf(j)
 	p.decision(j)
 	p.gap()
 	p.verdictAgain(j)
@@ -66,24 +65,6 @@ func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, b
 		return choice, false, nil
 	}
 	return s.picked(p, j, choice, options)
-}
-
-// sessionOf says what resuming the session that worked on the next step costs compared
-// with a new one; "" if there is none or that is unknown, in which case resuming says
-// why.
-func (s *job) sessionOf(j judged) string {
-	if j.d.Action != reprise.Start || s.distrusts(s.root)(j.run.Ref) != "" {
-		return ""
-	}
-	e, err := s.engine(s.flags.modeOf(j.run.Mode))
-	if err != nil {
-		return ""
-	}
-	preview, err := e.Preview(s.ctx, j.run.Ref, engine.Choice{Option: reprise.OptionContinue})
-	if err != nil || len(preview.Starts) == 0 || preview.Starts[0].Session == nil {
-		return ""
-	}
-	return sessionWords(preview.Starts[0].Session)
 }
 
 // picked lets a person choose one of the options, and asks for what it needs.

@@ -10,10 +10,12 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -279,6 +281,8 @@ func (a *app) newHookRun() *cobra.Command {
 		// A call that an earlier or later version would understand is not a failure.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		PersistentPreRun: func(cmd *cobra.Command, args []string) {
+			a.silent = true
+			signal.Ignore(syscall.SIGPIPE)
 			_ = a.prepare(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

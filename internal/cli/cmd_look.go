@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,10 +92,11 @@ func (a *app) newStatus() *cobra.Command {
 
 func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) error {
 	opts := project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}}
-	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) { return a.look(ctx, dir, opts) })
+	found, apart, bad, err := together(dirs, func(dir string) (*project.Judgement, error) { return a.look(ctx, dir, opts) })
 	if err != nil {
 		return err
 	}
+	defer a.leftOut(bad)
 	if !apart && !flags.known {
 		a.noted(found.Root)
 	}
@@ -118,15 +120,17 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 // together judges the projects in several folders, each separately and only once, by
 // whatever links it is reached. apart says that there are others besides the one around
 // the folder; they are then seen from that folder or, if there are several, from the
-// current one.
-func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, err error) {
+// current one. Unreadable folders are left out, and bad says why; err says why none is left.
+func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, bad []error, err error) {
 	var list []*project.Judgement
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		more, err := projectsIn(dir, judge)
-		if err != nil {
-			return nil, false, err
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() && len(dirs) > 1 {
+			bad = append(bad, &noFolderError{dir})
+			continue
 		}
+		more, unread := projectsIn(dir, judge)
+		bad = append(bad, unread...)
 		for _, found := range more {
 			if at := resolved(found.Root); !seen[at] {
 				seen[at] = true
@@ -134,35 +138,57 @@ func together(dirs []string, judge func(dir string) (*project.Judgement, error))
 			}
 		}
 	}
-	if len(list) == 1 {
-		return list[0], false, nil
+	switch len(list) {
+	case 0:
+		if len(bad) == 1 {
+			return nil, false, nil, bad[0]
+		}
+		return nil, false, nil, fail(exitUnreadable, "", "no project to read: %w", errors.Join(bad...))
+	case 1:
+		return list[0], false, bad, nil
 	}
 	from := list[0].Root
 	if len(dirs) > 1 {
 		if from, err = filepath.Abs("."); err != nil {
-			return nil, false, err
+			return nil, false, nil, err
 		}
 	}
-	return project.Together(from, list), true, nil
+	return project.Together(from, list), true, bad, nil
 }
 
-// projectsIn judges the project in a folder and then those below it.
-func projectsIn(dir string, judge func(dir string) (*project.Judgement, error)) ([]*project.Judgement, error) {
+// noFolderError says that one of several paths is not a folder: `reprise status *` names
+// files, too.
+type noFolderError struct{ path string }
+
+// Error implements error.
+func (e *noFolderError) Error() string { return "read " + e.path + ": not a folder, so not a project" }
+
+// Outcome is that nothing is amiss.
+func (e *noFolderError) Outcome() reprise.Outcome { return reprise.OutcomeOK }
+
+// leftOut says which of several folders are not shown, and why. The exit code becomes the
+// worst of all.
+func (a *app) leftOut(bad []error) {
+	for _, err := range bad {
+		a.code = max(a.code, a.printError(err))
+	}
+}
+
+// projectsIn judges the project in a folder and then those below it. Unreadable ones are
+// returned as errors.
+func projectsIn(dir string, judge func(dir string) (*project.Judgement, error)) (list []*project.Judgement, bad []error) {
 	found, err := judge(dir)
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
 	_, below := project.Locate(dir)
 	found.Runs = project.Under(found.Runs, below)
-	list := []*project.Judgement{found}
+	list = []*project.Judgement{found}
 	for _, folder := range found.Split() {
-		more, err := projectsIn(filepath.Join(found.Root, filepath.FromSlash(folder)), judge)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, more...)
+		more, unread := projectsIn(filepath.Join(found.Root, filepath.FromSlash(folder)), judge)
+		list, bad = append(list, more...), append(bad, unread...)
 	}
-	return list, nil
+	return list, bad
 }
 
 func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
@@ -326,10 +352,10 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		a.about(list[0].name)
 	}
 	a.came(worst(list))
-	who := a.whoDoes(found.Root)
-	document := a.checkDocument(found, list, flags.mode, who)
+	next := a.looks(ctx, found.Root).ahead()
+	document := a.checkDocument(found, list, flags.mode, next)
 	return a.print(document, func(p *page) {
-		p.full, p.who = flags.full || flags.mode == string(engine.Preflight), who
+		p.full, p.ahead = flags.full || flags.mode == string(engine.Preflight), next
 		if len(list) > 1 {
 			p.candidates(list)
 		} else {
@@ -350,12 +376,14 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 const longestStart = 400
 
 // checkDocument covers all selected runs, the main one first.
-func (a *app) checkDocument(found *project.Judgement, list []judged, mode string, who func(judged) string) report.Check {
+func (a *app) checkDocument(found *project.Judgement, list []judged, mode string, next func(judged) ahead) report.Check {
 	var runs []report.Checked
 	for _, j := range list {
 		doc := report.NewChecked(j.digest(), j.run, j.d, j.o)
 		_, doc.Says = verdict(j)
-		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(who(j))
+		next := next(j)
+		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(next.who)
+		doc.Session, doc.Forecast = (*report.SessionCost)(next.session), next.says()
 		site{j.name, a.site.dir, a.site.root}.complete(doc.Findings)
 		runs = append(runs, doc)
 	}

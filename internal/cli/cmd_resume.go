@@ -225,6 +225,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 		return err
 	}
 	p := s.page(s.out)
+	p.ahead = s.ahead()
 	if done, err := s.refused(p, j, flags); done || err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ type watcher struct {
 	mu      sync.Mutex
 	found   *project.Judgement
 	apart   bool
-	problem string            // why the last look failed, or ""
+	problem string            // why the last look failed, or part of it; else ""
 	said    map[string]string // by run: its status when last reported
 	docs    map[string]report.Run
 	recent  []string // the latest lines, for the screen
@@ -69,12 +69,14 @@ type watcher struct {
 // must succeed; later failures are reported.
 func (a *app) watch(ctx context.Context, dirs []string) error {
 	w := &watcher{app: a, said: map[string]string{}, docs: map[string]report.Run{}}
-	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) {
+	found, apart, bad, err := together(dirs, func(dir string) (*project.Judgement, error) {
 		return a.look(ctx, dir, project.JudgeOptions{})
 	})
 	if err != nil {
 		return err
 	}
+	a.leftOut(bad)
+	w.problem = problemWords(bad)
 	screen := w.screen()
 	if screen != nil {
 		defer screen.Close()
@@ -82,7 +84,7 @@ func (a *app) watch(ctx context.Context, dirs []string) error {
 	folders := watch.Open(rescanEvery)
 	defer folders.Close()
 	for {
-		if err := w.take(found, apart, err); err != nil {
+		if err := w.take(found, apart, problemWords(append(bad, err))); err != nil {
 			return err
 		}
 		if screen != nil {
@@ -92,7 +94,7 @@ func (a *app) watch(ctx context.Context, dirs []string) error {
 		if !folders.Wait(ctx) {
 			return nil
 		}
-		found, apart, err = together(dirs, func(dir string) (*project.Judgement, error) {
+		found, apart, bad, err = together(dirs, func(dir string) (*project.Judgement, error) {
 			root, _ := project.Locate(dir)
 			return a.judgeAgain(ctx, root, project.JudgeOptions{})
 		})
@@ -119,20 +121,31 @@ func (w *watcher) folders(projects []string) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// take processes the result of a look and reports what is new. The error is from writing.
-func (w *watcher) take(found *project.Judgement, apart bool, problem error) error {
+// problemWords says why some folders cannot be read, "" if all can.
+func problemWords(list []error) string {
+	var texts []string
+	for _, err := range list {
+		if err != nil && !has[*noFolderError](err) {
+			texts = append(texts, plain(err.Error()))
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// take processes the result of a look, nil if it failed, and reports what is new. The
+// error is from writing.
+func (w *watcher) take(found *project.Judgement, apart bool, problem string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if problem != nil {
-		text := plain(problem.Error())
-		if text != w.problem && !w.live {
-			fmt.Fprintf(w.err, "reprise: %s\n", text)
-		}
-		w.problem = text
+	if problem != "" && problem != w.problem && !w.live {
+		fmt.Fprintf(w.err, "reprise: %s\n", problem)
+	}
+	w.problem = problem
+	if found == nil {
 		return nil
 	}
 	first := w.found == nil
-	w.found, w.apart, w.problem = found, apart, ""
+	w.found, w.apart = found, apart
 	names, here := reprise.Names(found.Runs), map[string]bool{}
 	for _, r := range byState(found) {
 		d := found.Decisions[r]

@@ -85,13 +85,20 @@ func (p *page) used(indent, what string, u *reprise.Usage) {
 // sessionWords says what resuming a session costs compared with a new one, and which is
 // used.
 func sessionWords(c *engine.SessionCost) string {
+	amount := func(tokens int64, cost *float64) string {
+		text := reprise.Count(tokens) + " tokens"
+		if cost != nil {
+			text += " (" + reprise.Dollars(*cost) + ")"
+		}
+		return text
+	}
 	resumed := "an amount that is not on record"
 	if c.Context > 0 {
-		resumed = reprise.Count(c.Context) + " tokens"
+		resumed = amount(c.Context, c.ContextCost)
 	}
 	taken, id := "a new one", clip(c.ID, 40)
 	if c.Resumed {
 		taken = "resume"
 	}
-	return fmt.Sprintf("%s, because %s. Resuming %s sends %s again; a new session with a briefing begins with about %s tokens", taken, c.Why, id, resumed, reprise.Count(c.Briefing))
+	return fmt.Sprintf("%s, because %s. Resuming %s sends %s again; a new session with a briefing begins with about %s", taken, c.Why, id, resumed, amount(c.Briefing, c.BriefingCost))
 }

@@ -27,10 +27,8 @@ type page struct {
 	// asking is set if a person is prompted and the work starts on a yes; otherwise the
 	// same text is part of a report that starts nothing.
 	asking bool
-	// who returns who does the next step of a run, nil if not requested; costs returns
-	// what resuming the session that worked on it costs, or "".
-	who   func(judged) string
-	costs string
+	// ahead returns what resuming a run starts, nil if not requested.
+	ahead func(judged) ahead
 	// full shows everything: every file, every step, the whole plan.
 	full bool
 }

@@ -48,7 +48,7 @@ func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
 	if len(list) == 0 {
 		return a.showStatus(found, statusFlags{})
 	}
-	i, picked, err := tui.Pick(ctx, in, out, os.Environ(), a.picker(found, list))
+	i, picked, err := tui.Pick(ctx, in, out, os.Environ(), a.picker(ctx, found, list))
 	if errors.Is(err, tui.ErrInterrupted) {
 		a.code = exitInterrupt
 		return nil
@@ -61,9 +61,9 @@ func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
 }
 
 // picker shows the runs to choose from.
-func (a *app) picker(found *project.Judgement, list []judged) tui.List {
+func (a *app) picker(ctx context.Context, found *project.Judgement, list []judged) tui.List {
 	v := a.page(a.out)
-	v.who = a.whoDoes(found.Root)
+	v.ahead = a.looks(ctx, found.Root).ahead()
 	names, verdicts, projects := 0, 0, 0
 	for _, j := range list {
 		names = max(names, min(32, width(plain(j.name))))

@@ -36,6 +36,7 @@ func (p *page) check(j judged) {
 	if j.d.Action != reprise.Finish {
 		p.gap()
 		p.show(j)
+		p.starter(j)
 	}
 	p.section("Check and mark these instead of doing them again:", unitTexts(j.d.Verify), shownPhases, linesSource)
 	p.section("Marked done, but not confirmed:", unitTexts(j.d.Doubtful), shownPhases, linesSource)

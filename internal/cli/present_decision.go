@@ -69,14 +69,7 @@ func (p *page) prospect(j judged) {
 		p.field("done", done.Words(" of "))
 	}
 	p.field("starts", startsWith(j, p.twoLines()))
-	if p.who != nil {
-		if who := p.who(j); who != "" {
-			p.field("with", p.site.fill(clip(who, p.twoLines())))
-		}
-	}
-	if p.costs != "" {
-		p.field("session", p.costs)
-	}
+	p.starter(j)
 	if asks := questionTexts(j.open()); len(asks) > 0 {
 		p.field("asks", clip(asks[0], p.twoLines())+more(len(asks)-1))
 	} else if forPerson(j) {
@@ -88,6 +81,20 @@ func (p *page) prospect(j judged) {
 	p.unsure("checks", "and marks done, without doing it again: ", j.d.Verify)
 	if len(j.d.Again) > 0 {
 		p.field("again", clip(strings.Join(j.d.Again, ", "), p.twoLines())+": what they left is missing")
+	}
+}
+
+// starter prints who does the next step, and what resuming its session costs.
+func (p *page) starter(j judged) {
+	if p.ahead == nil {
+		return
+	}
+	next := p.ahead(j)
+	if next.who != "" {
+		p.field("with", p.site.fill(clip(next.who, p.twoLines())))
+	}
+	if says := next.says(); says != "" {
+		p.field("session", says)
 	}
 }
 

@@ -233,11 +233,11 @@ func (a *app) called(ctx context.Context, dir *string, name string, run func(nam
 	if !errors.Is(err, errNoRun) {
 		return err
 	}
-	all, apart, no := together([]string{*dir}, func(dir string) (*project.Judgement, error) {
+	all, apart, bad, no := together([]string{*dir}, func(dir string) (*project.Judgement, error) {
 		root, _ := a.locate(dir)
 		return a.judgeAgain(ctx, root, project.JudgeOptions{})
 	})
-	if no != nil || !apart {
+	if no != nil || !apart || len(bad) > 0 { // one that cannot be read may have a run of that name
 		return err
 	}
 	meant, no := pick(all.Runs, name)

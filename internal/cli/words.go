@@ -19,10 +19,18 @@ type judged struct {
 	o      reprise.Observed
 	plan   report.Plan
 	digest func() string // takes a moment for a large run, and is rarely needed
+	// sessions says that there may be a session to resume: one is on record, or stories
+	// have their own records.
+	sessions bool
 }
 
 func newJudged(r *reprise.Run, name string, found *project.Judgement) judged {
-	return presented(r, name, found.Decisions[r], found.Observed, func() string { return found.Digest(r) })
+	j := presented(r, name, found.Decisions[r], found.Observed, func() string { return found.Digest(r) })
+	j.sessions = r.Kind.Facts().Stories
+	for _, step := range found.View(r).History.Steps {
+		j.sessions = j.sessions || step.Session != ""
+	}
+	return j
 }
 
 func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observed, digest func() string) judged {

@@ -99,6 +99,8 @@ type job struct {
 	// refuse.
 	opening func()
 	done    map[string]reprise.Progress // by run
+	// foretold is the forecast last shown to the person; see ahead.
+	foretold string
 	// notices notifies a person who is elsewhere, nil for no one; told are the notices
 	// already sent.
 	notices *notify.Notifier
@@ -125,8 +127,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string]reprise.Progress{}}
-	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
+	s := a.newJob(ctx, root, below, flags)
 	signals := make(chan os.Signal, 4)
 	// SIGQUIT is a second Ctrl-C from the keyboard; a stack dump helps no one.
 	signal.Notify(signals, heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)...)
@@ -141,6 +142,12 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 		return nil
 	}
 	return err
+}
+
+func (a *app) newJob(ctx context.Context, root, below string, flags workFlags) *job {
+	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string]reprise.Progress{}}
+	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
+	return s
 }
 
 // obey acts on signals until the job is over.

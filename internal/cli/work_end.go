@@ -17,6 +17,7 @@ import (
 // carry works on a run until it is finished or a person is needed, and reports the
 // result.
 func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
+	s.foretell(e, j, c)
 	s.show(e, j)
 	s.traced(j.run.Ref)
 	sum, err := e.Resume(s.ctx, j.run.Ref, c)

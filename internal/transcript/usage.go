@@ -48,13 +48,19 @@ func Since(sessions []*Session, from time.Time) (out []reprise.Request, pending 
 
 // Context is how much a session sends again when it is resumed: the prompt of its last
 // request. It is 0 where none is on record.
-func (s *Session) Context() int64 {
+func (s *Session) Context() int64 { return s.latest().Sent() }
+
+// Model is the one that got that request, "" where none is on record.
+func (s *Session) Model() string { return s.latest().Model }
+
+// latest is the last request of the conversation itself, one of nothing if there was none.
+func (s *Session) latest() (last reprise.Request) {
 	for _, r := range slices.Backward(s.Requests) {
 		if !r.Side {
-			return r.Sent()
+			return r.Request
 		}
 	}
-	return 0
+	return last
 }
 
 // Main is the conversation itself among the sessions found for an id, nil if it is not

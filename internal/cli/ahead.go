@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// ahead is what resuming a run starts: who does the next step, "" if no one is needed, and
+// what resuming its session costs, nil if there is none or that is unknown.
+type ahead struct {
+	who     string
+	session *engine.SessionCost
+}
+
+// says is the forecast in words, "" where there is none.
+func (n ahead) says() string {
+	if n.session == nil {
+		return ""
+	}
+	return sessionWords(n.session)
+}
+
+// looks is a job that changes, starts and asks nothing.
+func (a *app) looks(ctx context.Context, root string) *job {
+	return a.newJob(ctx, root, "", workFlags{upkeepFlags: upkeepFlags{dry: true}})
+}
+
+// ahead returns what resuming a run starts, for every screen by which a person decides.
+// Each run is previewed once.
+func (s *job) ahead() func(judged) ahead {
+	who, known := s.whoDoes(s.root), map[*reprise.Run]ahead{}
+	return func(j judged) ahead {
+		next, ok := known[j.run]
+		if !ok {
+			next = ahead{who: who(j), session: s.foresees(j)}
+			known[j.run] = next
+		}
+		s.foretold = next.says()
+		return next
+	}
+}
+
+// foresees is the cost of the session that would be resumed first.
+func (s *job) foresees(j judged) *engine.SessionCost {
+	starts := j.d.Action == reprise.Start || reprise.Offered(j.d.Options(j.run), reprise.OptionContinue)
+	if !j.sessions || !starts || s.distrusts(s.root)(j.run.Ref) != "" {
+		return nil
+	}
+	e, err := s.engine(s.flags.modeOf(j.run.Mode))
+	if err != nil {
+		return nil // resuming says why
+	}
+	return s.sessionOf(e, j, engine.Choice{Option: reprise.OptionContinue})
+}
+
+// sessionOf compares the session that a choice would resume first with a new one; nil if
+// there is none or that is unknown, in which case resuming says why.
+func (s *job) sessionOf(e *engine.Engine, j judged, c engine.Choice) *engine.SessionCost {
+	preview, err := e.Preview(s.ctx, j.run.Ref, c)
+	if err != nil || len(preview.Starts) == 0 {
+		return nil
+	}
+	return preview.Starts[0].Session
+}
+
+// foretell says what resuming a session costs before it happens, unless the person has
+// just seen that.
+func (s *job) foretell(e *engine.Engine, j judged, c engine.Choice) {
+	if !j.sessions || !c.Means().Works {
+		return
+	}
+	next := ahead{session: s.sessionOf(e, j, c)}
+	if says := next.says(); says != "" && says != s.foretold {
+		s.tellBefore(engine.Progress{Kind: engine.Noticed, At: s.clock(), Run: j.run.ID, Text: "session: " + says})
+	}
+}
