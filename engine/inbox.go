@@ -99,7 +99,8 @@ func (w *work) letters() (out []Letter) {
 			if w.folders.tells("inbox line: " + string(bytes.TrimSpace(line))) {
 				w.notice(reprise.Finding{
 					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox, Line: n},
-					Message: "an answer waiting for a running engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",
+					Message: "a line of the inbox, which holds answers and notes of sessions, cannot be read: " + bad.Error(),
+					Hint:    "if it was an answer, give it again with `reprise answer`; then delete the line",
 				})
 			}
 			continue

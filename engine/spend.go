@@ -51,7 +51,7 @@ func (w *work) warnOfUnknown(s *Seen, u reprise.Usage) {
 	}
 	w.notice(reprise.Finding{
 		Code: reprise.CodeCostUnknown, Severity: reprise.Warning, Subject: s.Step,
-		Message: "its cost is unknown, so max_cost does not include it", Hint: "set max_tokens, or the price of the model in prices",
+		Message: fmt.Sprintf("the cost of attempt %d at %s is unknown, so max_cost does not include it", s.Number, s.Step), Hint: "set max_tokens, or the price of the model in prices",
 	})
 }
 

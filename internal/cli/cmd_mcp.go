@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -28,6 +29,11 @@ func (a *app) newMCP() *cobra.Command {
 		Example: "  claude mcp add reprise -- reprise mcp\n  codex mcp add reprise -- reprise mcp",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if info, err := os.Stat(dir); err != nil {
+				return fmt.Errorf("serve %s: %w", dir, err)
+			} else if !info.IsDir() {
+				return misuse("serve %s: not a folder", dir)
+			}
 			run := func(ctx context.Context, args ...string) (string, string, int) { return a.within(ctx, dir, args...) }
 			meant := func(ctx context.Context, name string) []string { return a.meant(ctx, dir, name) }
 			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion().Version, run, meant)

@@ -67,6 +67,15 @@ func (a *app) again(flags ...string) string {
 	return commandWords(slices.Concat([]string{"reprise"}, called, flags, a.args[at:]))
 }
 
+// listsAll returns the command that lists every run where a status looked, "" for other
+// commands.
+func (a *app) listsAll() string {
+	if len(a.args) > 0 && a.args[0] == "status" {
+		return a.again("--all")
+	}
+	return ""
+}
+
 // command returns one of our commands for a run of this project.
 func (a *app) command(verb, name string, flags ...string) string {
 	words := []string{"reprise", verb, name}

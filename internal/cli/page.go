@@ -19,6 +19,8 @@ type page struct {
 	site    site
 	// all also lists closed runs, a long backlog and every finding.
 	all bool
+	// every is the command that does so, "" for `reprise status --all`.
+	every string
 	// why explains the positions of the first runs of a list.
 	why bool
 	// apart is set if the list has runs of several projects, seen from a folder.
@@ -36,7 +38,7 @@ type page struct {
 // page returns a page on one of our outputs.
 func (a *app) page(w io.Writer) *page {
 	columns, colour := a.terminal(w)
-	return &page{w: w, columns: columns, colour: colour && a.colours(), now: a.now(), site: a.site}
+	return &page{w: w, columns: columns, colour: colour && a.colours(), now: a.now(), site: a.site, every: a.listsAll()}
 }
 
 // How many lines a text from a file may take before it is truncated.

@@ -70,6 +70,18 @@ func (a *app) picker(ctx context.Context, found *project.Judgement, list []judge
 		verdicts = max(verdicts, width(j.d.Verdict.String()))
 		projects = max(projects, min(20, width(plain(j.run.Project))))
 	}
+	shows := func(j judged) (text, title string) {
+		text = pad(fit(plain(j.name), names), names) + "  "
+		if projects > 0 {
+			text += pad(clip(j.run.Project, projects), projects) + "  "
+		}
+		text += pad(j.run.Progress().Words("/"), 7) + pad(j.d.Verdict.String(), verdicts) + "  " + cmp.Or(nextWords(j.run, j.d), "-")
+		title = formOf(j.run.Kind).name + ", " + v.since(j)
+		if own := ownTitle(j.run); own != "" {
+			title += ": " + own
+		}
+		return text, title
+	}
 	return tui.List{
 		Rows: len(list),
 		Head: func(typed string, shown, columns int) []string {
@@ -80,28 +92,26 @@ func (a *app) picker(ctx context.Context, found *project.Judgement, list []judge
 			return []string{v.paint(bold, fit(text, columns)), ""}
 		},
 		Foot: func(typed string, _, columns int) []string {
-			leave := "Esc leave"
-			if typed != "" {
-				leave = "Esc all of them"
+			keys := "Space look · Enter choose · Esc leave"
+			if typed != "" { // a space is part of the filter then
+				keys = "→ look · Enter choose · Esc all of them"
 			}
-			return []string{"", v.paint(faint, fit("↑ ↓ move · type to filter · Space look · Enter choose · "+leave, columns))}
+			return []string{"", v.paint(faint, fit("↑ ↓ move · type to filter · "+keys, columns))}
 		},
-		Matches: func(i int, typed string) int { return fitsTyped(list[i], typed) },
+		Matches: func(i int, typed string) int {
+			text, title := shows(list[i])
+			return fitsTyped(list[i], text+" "+title, typed)
+		},
+		Below: func(n, columns int) string {
+			return v.paint(faint, fit(fmt.Sprintf("    … %d more below", n), columns))
+		},
 		Row: func(i int, chosen bool, columns int) []string {
 			j := list[i]
 			mark, colour := "  ", ""
 			if chosen {
 				mark, colour = "› ", bold
 			}
-			text := pad(fit(plain(j.name), names), names) + "  "
-			if projects > 0 {
-				text += pad(clip(j.run.Project, projects), projects) + "  "
-			}
-			text += pad(j.run.Progress().Words("/"), 7) + pad(j.d.Verdict.String(), verdicts) + "  " + cmp.Or(nextWords(j.run, j.d), "-")
-			title := formOf(j.run.Kind).name + ", " + v.since(j)
-			if own := ownTitle(j.run); own != "" {
-				title += ": " + own
-			}
+			text, title := shows(j)
 			return []string{
 				v.paint(cyan, mark) + v.paint(colours[j.d.State], symbols[j.d.State]) + " " + v.paint(colour, fit(text, max(1, columns-4))),
 				"    " + v.paint(faint, fit(title, max(1, columns-4))),
@@ -121,10 +131,10 @@ func (a *app) picker(ctx context.Context, found *project.Judgement, list []judge
 }
 
 // fitsTyped says how well a run matches what was typed, 0 if not at all: its name counts
-// more than anything else, and the whole name more than a part.
-func fitsTyped(j judged, typed string) int {
+// more than what the list shows of it, and the whole name more than a part.
+func fitsTyped(j judged, shown, typed string) int {
 	name, typed := strings.ToLower(plain(j.name)), strings.ToLower(typed)
-	about := strings.Join([]string{j.run.Project, j.run.Layout, formOf(j.run.Kind).name, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")
+	about := strings.Join([]string{j.run.Project, j.run.Layout, j.run.Title, words(j.d.State), strings.Join(strings.Fields(shown), " ")}, " ")
 	switch {
 	case name == strings.TrimSpace(typed):
 		return 4

@@ -49,7 +49,7 @@ func (p *page) status(res *project.Judgement) {
 		p.say("The verdicts come from a quick look; " + checkOf(p.nameThere(res.Runs, shown[0])) + " looks at git, processes and files.")
 	}
 	if hidden != "" {
-		p.say("Not shown: " + hidden + ". `reprise status --all` shows them.")
+		p.say("Not shown: " + hidden + ". `" + cmp.Or(p.every, "reprise status --all") + "` shows them.")
 	}
 }
 
@@ -244,7 +244,7 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 		}
 	}
 	if unsaid > 0 {
-		p.line("%s", fit(fmt.Sprintf("  … %s of these runs, `reprise status --all` shows them", count(unsaid, "more warning")), p.columns))
+		p.line("%s", fit(fmt.Sprintf("  … %s of these runs, `%s` shows them", count(unsaid, "more warning"), cmp.Or(p.every, "reprise status --all")), p.columns))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,6 +160,14 @@ func (c *console) lines() []string {
 					if len(screen) > row && column+i < len(screen[row]) {
 						screen[row][column+i] = ' '
 					}
+				}
+			case 'P':
+				if len(screen) > row && column < len(screen[row]) {
+					screen[row] = slices.Delete(screen[row], column, min(column+n, len(screen[row])))
+				}
+			case '@':
+				if len(screen) > row && column < len(screen[row]) {
+					screen[row] = slices.Insert(screen[row], column, slices.Repeat([]rune{' '}, n)...)
 				}
 			case 'm', 'h', 'l', 'u', 'p', 'W':
 			default:

@@ -28,11 +28,17 @@ func TestAlone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
 	c.waitFor("› ◐ EPIC-2")
 	c.send("\x1b[B")
 	c.waitFor("› ◐ qa-loop-2.2")
+	c.send("vouchers (d") // what the list shows of a run counts, and a space is part of it
+	c.waitFor("of 9 match: vouchers (d")
+	c.waitFor("› ◐ EPIC-2")
+	c.send("\x04")
+	c.waitFor("Resume which run? 9 open in examples")
 	c.send("h") // narrows the list down to what is called that
 	c.waitFor("match: h")
 	c.send("ealth")
 	c.waitFor("1 of 9 match: health")
-	c.send(" ") // looks, before it leaps
+	c.waitFor("→ look")
+	c.send("\x1b[C") // looks, before it leaps
 	c.waitFor("NEEDS A DECISION")
 	c.waitFor("Ways to continue:")
 	c.send("q\x04\x04") // back, all of them again, leave
@@ -50,6 +56,7 @@ func TestWhat_is_picked_is_shown_with_the_ways_to_continue(t *testing.T) {
 	dir := examplesCopy(t)
 	c := onTerminal(t, dir, 90, 16, fixedNow)
 	c.waitFor("› ◐ EPIC-2")
+	c.waitFor("more below")
 	// On a low terminal the window follows. Only what changes of a line is drawn, so what
 	// was picked is seen by what comes next.
 	c.send("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\r")

@@ -21,6 +21,9 @@ type List struct {
 	// Matches says how well a row fits what was typed: those that fit best come first, and
 	// 0 leaves it out.
 	Matches func(i int, typed string) int
+	// Below says that the list continues for n rows below the screen, in the first line of
+	// Foot.
+	Below func(n, columns int) string
 	// Look gives what is to be seen of a row before it is chosen, and Leave how to get
 	// back from there.
 	Look  func(i, columns int) []string
@@ -28,7 +31,8 @@ type List struct {
 }
 
 // Pick lets a person choose one row: the arrow keys move, what is typed narrows the list
-// down, the space bar shows the row, Enter chooses it. ok is false if they left without
+// down, the right arrow key and, while nothing is typed, the space bar show the row, Enter
+// chooses it. ok is false if they left without
 // choosing. The list is taken away afterwards.
 func Pick(ctx context.Context, in, out *os.File, environ []string, l List) (row int, ok bool, err error) {
 	m := &picker{list: l}
@@ -85,7 +89,7 @@ func (m *picker) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.chosen, m.gone = true, true
 		case m.seen != nil:
 			m.looking(key)
-		case key == "space" && len(m.shown) > 0:
+		case (key == "right" || key == "space" && m.typed == "") && len(m.shown) > 0:
 			m.seen, m.scroll = m.list.Look(m.row(), m.columns), 0
 		default:
 			m.listing(key, msg.Text)
@@ -158,7 +162,7 @@ func (m *picker) looking(key string) {
 		m.scroll -= m.room()
 	case "pgdown":
 		m.scroll += m.room()
-	case "esc", "space", "q", "backspace":
+	case "esc", "left", "space", "q", "backspace":
 		m.seen = nil
 	}
 	m.scroll = max(0, min(m.scroll, len(m.seen)-m.room()))
@@ -194,6 +198,9 @@ func (m *picker) listed() []string {
 	lines := head
 	for i := m.top; i < min(len(m.shown), m.top+fit); i++ {
 		lines = append(lines, m.list.Row(m.shown[i], i == m.at, m.columns)...)
+	}
+	if below := len(m.shown) - m.top - fit; below > 0 && len(foot) > 0 && m.list.Below != nil {
+		foot[0] = m.list.Below(below, m.columns)
 	}
 	return append(lines, foot...)
 }
