@@ -161,6 +161,10 @@ func (c *console) lines() []string {
 						screen[row][column+i] = ' '
 					}
 				}
+			case 'Z': // back to a tab stop
+				for range n {
+					column = max(0, column-1) / 8 * 8
+				}
 			case 'P':
 				if len(screen) > row && column < len(screen[row]) {
 					screen[row] = slices.Delete(screen[row], column, min(column+n, len(screen[row])))
