@@ -24,6 +24,7 @@ const (
 	OptionClean       = "clean"        // not at all: the state is archived
 	OptionReview      = "review"       // shows what was built
 	OptionMerge       = "merge"        // merges what was built
+	OptionMerged      = "merged"       // not at all: a person merged what was built, and that is recorded
 	OptionRepair      = "repair"       // repairs the state first
 )
 
@@ -62,6 +63,7 @@ func OptionTable() []OptionMeaning {
 		{Key: OptionFromPhase, Works: true, NeedsState: true, Always: true},
 		{Key: OptionReview, Continues: true, Shows: true},
 		{Key: OptionMerge, Continues: true},
+		{Key: OptionMerged, Continues: true},
 		{Key: OptionDiscard, GivesUp: true, StartsOver: true},
 		{Key: OptionRepair, Works: true},
 	}

@@ -79,7 +79,7 @@ func TestPicked_asks_for_what_an_option_needs(t *testing.T) {
 	blocked := reprise.Decision{Verdict: reprise.BlockedVerdict}
 	for option, want := range map[string]engine.Approach{
 		"": engine.Leave, "fresh": engine.GiveUp, "discard": engine.GiveUp, "clean": engine.Go, "from-phase": engine.PickStep,
-		"answer": engine.Go, "repair": engine.Go, "review": engine.Go, "merge": engine.Go,
+		"answer": engine.Go, "repair": engine.Go, "review": engine.Go, "merge": engine.Go, "merged": engine.Go,
 	} {
 		if how, err := engine.Picked(r, blocked, option); how != want || err != nil {
 			t.Errorf("%q: %d, %v", option, how, err)

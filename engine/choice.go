@@ -25,6 +25,7 @@ var ways = map[string]func(*work, context.Context, look) (done bool, err error){
 	reprise.OptionClean:       (*work).cleanUp,
 	reprise.OptionReview:      (*work).review,
 	reprise.OptionMerge:       (*work).merge,
+	reprise.OptionMerged:      (*work).merged,
 }
 
 // choose does what a person chose.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -133,6 +134,34 @@ func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	return w.endMerged(ctx, merged)
+}
+
+// merged records that a person merged what was built, where its branch is no longer here.
+// What was finished and is lost with the checkout is marked done again.
+func (w *work) merged(ctx context.Context, l look) (bool, error) {
+	if err := w.keep(ctx, l, "before recording that "+w.ref.ID+" is merged"); err != nil {
+		return true, err
+	}
+	for _, s := range slices.Clone(w.run.Steps) {
+		if s.Status.Closed() {
+			continue
+		}
+		if err := w.record(ctx, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, At: w.Now(), Actor: person, Text: mergedByHand}); err != nil {
+			return true, err
+		}
+		if err := w.load(); err != nil {
+			return true, err
+		}
+	}
+	return w.endMerged(ctx, worktree.Merged{Text: fmt.Sprintf("%s is not here, and is recorded as merged", w.run.Branch), Before: true})
+}
+
+// mergedByHand is why a step is done whose work a person merged.
+const mergedByHand = "a person says that it is merged"
+
+// endMerged ends a run whose work is merged.
+func (w *work) endMerged(ctx context.Context, merged worktree.Merged) (bool, error) {
 	if err := w.record(ctx, reprise.Event{Kind: reprise.RunEnded, At: w.Now(), Actor: person, Outcome: "completed", Commit: merged.Commit, Text: merged.Text}); err != nil {
 		return true, err
 	}

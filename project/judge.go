@@ -128,6 +128,9 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		}
 		refine(files, r, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
+		if opts.Full {
+			offerMerged(r, j.Observed.Git)
+		}
 		r.Overstep(j.views[r].overstepped())
 		j.views[r].doubt()
 		grader.Run(r)
@@ -214,6 +217,20 @@ func forgetRedone(r *reprise.Run, from string) map[string]bool {
 	again := r.AgainFrom(at)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeWorkNotHere && again[f.Subject] })
 	return again
+}
+
+// offerMerged offers to record that a build is merged whose branch is not in the repository,
+// where all of it was finished: then nothing else would end it.
+func offerMerged(r *reprise.Run, git *reprise.Git) {
+	gone := r.Kind == reprise.KindBuild && r.State.Open() && r.Branch != "" && r.Worktree == "" && len(r.Steps) > 0 && git != nil && !git.Unheard &&
+		!slices.ContainsFunc(git.Branches, func(b reprise.Branch) bool { return b.Name == r.Branch }) && !slices.Contains(git.Broken, r.Branch)
+	left := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() && s.Ended == 0 })
+	if !gone || left || len(r.Options) == 0 {
+		return
+	}
+	r.Options = slices.Insert(slices.Clone(r.Options), 1, reprise.Option{
+		Key: reprise.OptionMerged, Label: "Record that it is merged and finished: " + r.Branch + " is not here",
+	})
 }
 
 // nameTarget adds to the merge option what is merged into: the checked-out branch, which

@@ -24,7 +24,7 @@ func Review(ctx context.Context, p Project) (string, error) {
 		return "", err
 	}
 	if !ok && s.Run.Progress().Done > 0 {
-		return fmt.Sprintf("branch %s does not exist here, so its work cannot be shown: fetch it if it exists elsewhere; if it was merged or never used, the work is in the project's history", s.branch), nil
+		return fmt.Sprintf("branch %s does not exist here, so its work cannot be shown: fetch it if it exists elsewhere; if it was merged, `reprise resume %s --option merged` records that; if it was given up, `reprise clean %[2]s` archives the run", s.branch, reprise.Pasted(s.Run.ID, "RUN")), nil
 	}
 	if !ok {
 		return "nothing has been built yet: there is no branch " + s.branch, nil
