@@ -163,6 +163,10 @@ type Run struct {
 	// first.
 	Dates []Dated
 
+	// Left are the files that no commit holds and that are as a finished step of the run left
+	// them, by the hash on record.
+	Left []string `json:"-"`
+
 	// Boxes are the unticked boxes of what the files call complete: the run, or done steps.
 	Boxes []Box `json:"-"`
 

@@ -51,12 +51,13 @@ func few(all []reprise.Finding) []reprise.Finding {
 	return append(slices.Clone(all[:most-1]), last)
 }
 
-// changedAfterDone reports uncommitted changes to files of finished steps.
+// changedAfterDone reports uncommitted changes to files of finished steps. What such a step
+// left itself does not count.
 func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []reprise.Finding {
 	c, _ := checkoutOf(r, g)
 	var hit []string
 	for _, ch := range g.Changed {
-		if inCheckout(ch, c) && files[ch.Path] == heldDone {
+		if inCheckout(ch, c) && files[ch.Path] == heldDone && !slices.Contains(r.Left, ch.Path) {
 			hit = append(hit, ch.Path)
 		}
 	}

@@ -28,6 +28,7 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 			// Elsewhere in a repository larger than the project.
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
+		case slices.Contains(r.Left, ch.Path): // a command's own output: nobody commits that
 		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
 		case ch.Untracked:
 			untracked = append(untracked, ch.Path)

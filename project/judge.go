@@ -127,6 +127,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			aim(files, r, j.Observed.Git.Past)
 		}
 		refine(files, r, j.Observed.Git)
+		j.views[r].tellLeft(files, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		if opts.Full {
 			offerMerged(r, j.Observed.Git)

@@ -83,6 +83,23 @@ func (v *View) tellOverwritten(fsys fs.FS) {
 	}
 }
 
+// tellLeft finds the files that git calls changed and that are what a step of the run left.
+func (v *View) tellLeft(fsys fs.FS, git *reprise.Git) {
+	if git == nil || len(v.History.Stands) == 0 {
+		return
+	}
+	v.Run.Left = nil
+	for _, ch := range git.Changed {
+		was, recorded := v.History.Stands[ch.Path]
+		if !recorded || ch.Worktree != "" || ch.Conflict {
+			continue
+		}
+		if now, unread := Standing(fsys, ch.Path); unread == "" && now == was {
+			v.Run.Left = append(v.Run.Left, ch.Path)
+		}
+	}
+}
+
 // overwritten asks about each step whose outputs something other than the run changed.
 // While an attempt is open it may be the cause, and the finding is only a warning.
 func (v *View) overwritten() (out []Doubt) {

@@ -35,12 +35,12 @@ func Review(ctx context.Context, p Project) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "branch %s at %.12s\n", s.branch, head)
-	fmt.Fprintf(&b, "%d commits that are not in the project's branch\n", len(commits))
+	fmt.Fprintf(&b, "%s not in the project's branch\n", plural(len(commits), "commit that is", "commits that are"))
 	for _, line := range commits {
 		hash, subject, _ := strings.Cut(line, " ")
 		fmt.Fprintf(&b, "  %.10s %s\n", hash, plain(subject))
 	}
-	fmt.Fprintf(&b, "%d files changed\n", len(files))
+	fmt.Fprintf(&b, "%s changed\n", plural(len(files), "file", "files"))
 	for _, f := range files[:min(len(files), maxListed)] {
 		if f.Binary {
 			fmt.Fprintf(&b, "  %s (binary)\n", plain(f.Path))
@@ -89,11 +89,19 @@ func (s *site) reviewFolder(ctx context.Context) string {
 	if err != nil {
 		return fmt.Sprintf("uncommitted files cannot be listed: %v\n", err)
 	}
-	text := fmt.Sprintf("checkout in %s, %d files not committed\n", place, len(changed))
+	text := fmt.Sprintf("checkout in %s, %s not committed\n", place, plural(len(changed), "file", "files"))
 	for _, ch := range changed[:min(len(changed), maxListed)] {
 		text += "  " + plain(ch.Path) + "\n"
 	}
 	return text
+}
+
+// plural counts things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // plain shows a text from the repository on one line without control characters.
@@ -258,7 +266,8 @@ func (s *site) mergeable(ctx context.Context) (place string, c condition, err er
 	left, err := in.Uncommitted(ctx)
 	if err == nil && len(left) > 0 {
 		err = &RefusedError{
-			Path: place, Reason: fmt.Sprintf("it has uncommitted files (%d), %q among them", len(left), left[0].Path), Todo: "commit or remove them there first",
+			Path: place, Reason: fmt.Sprintf("it has uncommitted files (%d), %q among them", len(left), left[0].Path),
+			Todo: fmt.Sprintf("`git -C %s add -A && git -C %[1]s commit -m wip` commits what is there; remove what should not be merged", reprise.Pasted(place, "FOLDER")),
 		}
 	}
 	return place, c, err
