@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,8 +26,13 @@ func (q *Question) Option(words string) string {
 	if notYet(words) && slices.Equal(q.Options, actionAnswers()) {
 		return NotYet
 	}
-	return q.option(sameWords(beforeWhy(words)))
+	said := sameWords(beforeWhy(words))
+	return cmp.Or(q.option(said), q.option(renamed[said]))
 }
+
+// renamed gives the words of options that earlier versions offered in others: answers on
+// record hold those.
+var renamed = map[string]string{"go on": "continue"}
 
 // The answers to a question about something a person must do.
 const (
@@ -108,7 +114,7 @@ type NotOfferedError struct {
 // Error implements error.
 func (e *NotOfferedError) Error() string {
 	text := []rune(e.Answer)
-	return fmt.Sprintf("answer %s: %q is none of its answers", e.Question, string(text[:min(len(text), 80)]))
+	return fmt.Sprintf("answer %s: %q is not one of the offered answers", e.Question, string(text[:min(len(text), 80)]))
 }
 
 // Hint lists the accepted answers.

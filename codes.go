@@ -12,9 +12,9 @@ const (
 	CodeSalvaged          = "salvaged"               // not well-formed; read line by line instead
 	CodeWrongType         = "wrong-type"             // a value does not have the expected type
 	CodeDuplicateKey      = "duplicate-key"          // a key occurs twice; the last one counts
-	CodeDuplicateID       = "duplicate-id"           // two units have the same id
+	CodeDuplicateID       = "duplicate-id"           // two steps have the same id
 	CodeUnknownStatus     = "unknown-status"         // a status word with no known meaning
-	CodeStatusDrift       = "status-drift"           // two ledgers disagree about one unit
+	CodeStatusDrift       = "status-drift"           // two records disagree about one step
 	CodePlanCopies        = "plan-copies-differ"     // two copies of a plan differ
 	CodeMissingArtifact   = "missing-artifact"       // a file the run needs is not there
 	CodeStaleMarker       = "stale-owner-marker"     // an agent's marker that other files contradict

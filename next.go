@@ -191,7 +191,7 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 		s := &r.Steps[i]
 		switch {
 		case s.Status.Closed() && against(s):
-			d.Doubtful = append(d.Doubtful, s.Unit("its ledger says done, the evidence says otherwise"))
+			d.Doubtful = append(d.Doubtful, s.Unit("its record says done, the evidence says otherwise"))
 		case s.Status == Done && s.Grade < rules.Grade:
 			d.Doubtful = append(d.Doubtful, s.Unit("done is only "+s.Grade.String()))
 		case !s.Status.Closed() && s.Status != InReview && s.Landed() && !s.Ours:

@@ -118,7 +118,23 @@ type Conclusion struct {
 
 // ErrNotFromNothing means that a kind of run cannot be started without something that
 // must exist first.
-var ErrNotFromNothing = errors.New("cannot be started from nothing")
+var ErrNotFromNothing = errors.New("cannot be started from scratch")
+
+// MissingError names what a run cannot be started without. It is ErrNotFromNothing.
+type MissingError struct {
+	Run  string // what was to be started
+	What string // is missing
+	Do   string // what a person can do about it; "" where What says so
+}
+
+// Error implements error.
+func (e *MissingError) Error() string { return "start " + e.Run + ": " + e.What }
+
+// Unwrap gives ErrNotFromNothing.
+func (e *MissingError) Unwrap() error { return ErrNotFromNothing }
+
+// Hint says what a person can do.
+func (e *MissingError) Hint() string { return e.Do }
 
 // Aimer is implemented by playbooks whose journal knows better than the files where a run
 // continues. Aim updates Next and the steps, phase and reason that depend on it. It is

@@ -110,7 +110,7 @@ func advice(err error, dir string) string {
 	case missing:
 		return "install it outside of the project, or name it by its full path in the settings; the PATH of agents is the one their environment has"
 	case errors.Is(err, syscall.ENOEXEC):
-		return "it is no program: a script needs a first line such as #!/bin/sh"
+		return "it is not executable as a program: a script needs a first line such as #!/bin/sh"
 	case errors.Is(err, fs.ErrPermission):
 		return "it may not be executed: chmod +x it, or start it through its interpreter"
 	case errors.Is(err, syscall.E2BIG):

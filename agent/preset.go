@@ -147,7 +147,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 	s := p.stream(o.Now)
 	if job.Resume && !p.isSession(job.Session) {
 		// Some begin a new session for a name they do not know.
-		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is no id of a " + p.Name + " session"}}, nil
+		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is not a session id of " + p.Name}}, nil
 	}
 	learned := job.Learned
 	s.resumes = job.Resume

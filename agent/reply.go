@@ -36,7 +36,7 @@ func ReadReply(path string) (*reprise.Reply, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the result: %w", err)
 	case !info.Mode().IsRegular():
-		return nil, errors.New("read the result: it is no plain file")
+		return nil, errors.New("read the result: it is not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func fieldsOf(name string, object []byte, known ...string) (*fields, error) {
 	f := &fields{name: name, raw: map[string]json.RawMessage{}}
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("%s is no JSON object", name)
+		return nil, fmt.Errorf("%s is not a JSON object", name)
 	}
 	for dec.More() {
 		t, err := dec.Token()

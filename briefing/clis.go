@@ -45,7 +45,7 @@ func (g *gathering) notes() []string {
 		return nil
 	}
 	c := clis[at]
-	out := []string{fmt.Sprintf("%s reads %s of the project by itself; what stands there holds and is not repeated here.", c.name, c.reads)}
+	out := []string{fmt.Sprintf("%s reads %s of the project automatically; its rules apply and are not repeated here.", c.name, c.reads)}
 	if s := g.session(); s != nil {
 		out = append(out, fmt.Sprintf("Instead of a new session, the one that was interrupted can be resumed: `"+c.resume+"` (source: %s transcript).", s.ID, c.name))
 	}

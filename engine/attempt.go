@@ -402,7 +402,7 @@ func (w *work) task(f *Attempt) prompt.Task {
 			n := reprise.ReportedBy(&h.Reported[i]).Note(h.Reported[i].At, reprise.Source{})
 			noted = append(noted, n.Ledger+" "+n.Word)
 		}
-		t.Earlier = append(t.Earlier, "Earlier attempts noted what they began and finished: the block named `noted by earlier attempts`. Nobody has verified it: look before you rely on it or do it again.")
+		t.Earlier = append(t.Earlier, "Earlier attempts noted what they began and finished: the block named `noted by earlier attempts`. It has not been verified: look before you rely on it or do it again.")
 		t.Data = append(t.Data, reprise.Data{Name: "noted by earlier attempts", Text: strings.Join(noted, "\n")})
 	}
 	if h.LastFailure != nil {

@@ -244,6 +244,12 @@ func (p *previewState) hear(said Progress) {
 	}
 }
 
+// endWords say how a run would end for now.
+var endWords = map[reprise.Action]string{
+	reprise.Start: "Then it stops, and can be resumed.", reprise.Ask: "Then it asks you.", reprise.Wait: "Then it waits.",
+	reprise.Repair: "Then its state needs a repair.", reprise.Refuse: "Then it refuses to continue.", reprise.Finish: "Then it is finished.",
+}
+
 // show ends a preview.
 func (w *work) show(p *previewState, err error) (*Preview, error) {
 	if err != nil && !errors.Is(err, errShown) {
@@ -260,7 +266,7 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 	case s.Reached:
 		p.would("%s is closed: it stops here.", w.choice.Until)
 	default:
-		p.would("Then: %s.", s.Action)
+		p.would("%s", endWords[s.Action])
 		for _, reason := range s.Reasons {
 			p.would("%s", reason)
 		}

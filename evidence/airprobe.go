@@ -47,7 +47,7 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 		sign("the transcript ends in the middle of a record, or records at its end cannot be read, so what was begun is unknown")
 	case c.Turn:
 		out.Text = "a turn that has no end on record"
-		sign("its transcript does not tell that the turn came to its end, so something may have been under way")
+		sign("its transcript does not show that the turn ended, so something may have been under way")
 	}
 	if out.Whole = cmp.Or(out.Whole, out.Text); c.Nameless() {
 		return out, running
@@ -182,7 +182,7 @@ func (a *air) content(name string) (text string, info fs.FileInfo, why string) {
 	case err != nil:
 		return "", nil, "cannot be looked at: " + err.Error()
 	case !info.Mode().IsRegular():
-		return "", info, "is no plain file"
+		return "", info, "is not a regular file"
 	case info.Size() > maxCompared:
 		return "", info, "is too large to be compared"
 	}

@@ -19,7 +19,7 @@ type Drift struct {
 // Hints that several pairs share.
 const (
 	hintRedo    = "close it in the saved state if the work is complete, or reset the file's status if it is not"
-	hintReset   = "start the unit again, or restore the file's status if the reset was a mistake"
+	hintReset   = "start the step again, or restore the file's status if the reset was a mistake"
 	hintDropped = "remove it from the saved state, or restore the file's status if it is still wanted"
 	hintLook    = "look at the work itself, then correct the one that was not updated"
 	hintUpdate  = "correct the one that was not updated"

@@ -119,11 +119,11 @@ func FindGone(ref reprise.Ref, gone []Gone) []reprise.Finding {
 	}
 	f := reprise.Finding{
 		Code: reprise.CodeStateGone, Severity: reprise.Warning, Subject: ref.ID, Source: reprise.Source{File: gone[0].Path},
-		Message: gone[0].Path + " is gone, and the journal tells what stood in it",
+		Message: gone[0].Path + " is gone, and the journal has its contents",
 		Hint:    GoneHint(ref.ID),
 	}
 	if n := len(gone); n > 1 {
-		f.Message = fmt.Sprintf("%s and %s more are gone, and the journal tells what stood in them", gone[0].Path, files(n-1))
+		f.Message = fmt.Sprintf("%s and %s more are gone, and the journal has their contents", gone[0].Path, files(n-1))
 	}
 	if gone[0].Whole {
 		f.Severity = reprise.Blocking

@@ -233,7 +233,7 @@ func (a *Account) takeLost(ctx context.Context, store *durable.Store, dry *durab
 		if base.IsZero() {
 			what, under = "it is gone", durable.Without(under, e.Path) // a folder may be there
 		}
-		out.Edits = append(out.Edits, reprise.Edit{Path: e.Path, Base: base, Content: content, Why: what + ", and " + out.From + " tells what stood in it"})
+		out.Edits = append(out.Edits, reprise.Edit{Path: e.Path, Base: base, Content: content, Why: what + ", and " + out.From + " has its contents"})
 		if was, known := a.trail.own[e.Path]; known && !was.hash.IsZero() && was.hash != reprise.HashOf(content) {
 			out.Other = append(out.Other, e.Path)
 		}

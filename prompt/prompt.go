@@ -172,14 +172,14 @@ func newView(t Task) *view {
 	v.Role = v.inline("role", t.Role, word())
 	v.Run = v.inline("run", t.Run, word())
 	v.Step = v.inline("step", t.Step, word())
-	v.block("title of the unit", t.Unit.Title, reprise.Source{})
-	v.block("phase of the unit", t.Unit.Phase, reprise.Source{})
-	v.block("why this unit is next", t.Unit.Reason, reprise.Source{})
+	v.block("title of the step", t.Unit.Title, reprise.Source{})
+	v.block("phase of the step", t.Unit.Phase, reprise.Source{})
+	v.block("why this step is next", t.Unit.Reason, reprise.Source{})
 	v.facts(t.Facts)
 	v.untaint(t)
 	v.Prompt = strings.TrimSpace(clean(t.Prompt).text)
 	if t.Unit.Path != "" && !slices.Contains(t.Inputs, t.Unit.Path) {
-		v.Inputs = v.paths("file of the unit", []string{t.Unit.Path})
+		v.Inputs = v.paths("file of the step", []string{t.Unit.Path})
 	}
 	v.Inputs = append(v.Inputs, v.paths("files to read", t.Inputs)...)
 	var expect []string

@@ -33,12 +33,12 @@ type Checked struct {
 	Says      string           `json:"says,omitempty" jsonschema:"the verdict in one sentence; absent where run is null"`
 	Next      string           `json:"next,omitempty" jsonschema:"the command that continues it; absent if none would"`
 	Starts    string           `json:"starts,omitempty" jsonschema:"what is started next, in words; absent where run is null"`
-	With      string           `json:"with,omitempty" jsonschema:"who does what comes next: an agent, or a command of the workflow; absent if nobody is needed"`
+	With      string           `json:"with,omitempty" jsonschema:"who does what comes next: an agent, or a command of the workflow; absent if no agent is needed"`
 	Session   *SessionCost     `json:"session,omitempty" jsonschema:"what resuming the session costs that worked on the next step before, beside a new one; absent if none did"`
 	Forecast  string           `json:"session_says,omitempty" jsonschema:"the same in words; absent where session is"`
 	Decision  *Decision        `json:"decision" jsonschema:"null where run is"`
 	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
-	Steps     []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
+	Steps     []Step           `json:"steps" jsonschema:"every step with what each record says of it and what it rests on"`
 	Artifacts []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
 	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if no one is"`
 	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
@@ -140,7 +140,7 @@ type Claim struct {
 	Status reprise.Status `json:"status"`
 	Word   string         `json:"word" jsonschema:"as written"`
 	Source string         `json:"source" jsonschema:"file:line"`
-	At     *time.Time     `json:"at" jsonschema:"when the ledger says so; null if it does not"`
+	At     *time.Time     `json:"at" jsonschema:"when the record says so; null if it does not"`
 	Won    bool           `json:"won" jsonschema:"this claim decides"`
 }
 

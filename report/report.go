@@ -43,7 +43,7 @@ type Run struct {
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
 	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
 	Action       reprise.Action  `json:"action,omitzero" jsonschema:"what is to be done about it; absent where the run was not judged"`
-	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended unit first"`
+	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended step first"`
 	Says         string          `json:"says,omitempty" jsonschema:"what comes next or is waited for, in the words that status has for it; absent from other commands, and where nothing comes next"`
 	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
 	Asks         []Question      `json:"asks,omitempty" jsonschema:"what resuming it asks a person before anything else, and is not on record yet; absent if nothing"`
@@ -55,13 +55,13 @@ type Run struct {
 type Progress struct {
 	Done    int `json:"done"`
 	Total   int `json:"total"`
-	Skipped int `json:"skipped,omitempty" jsonschema:"units that were left out and are not done; absent if there is none"`
+	Skipped int `json:"skipped,omitempty" jsonschema:"steps that were left out and are not done; absent if there is none"`
 }
 
 // Unit is something that may be started.
 type Unit struct {
 	ID    string `json:"id"`
-	Path  string `json:"path" jsonschema:"the file or folder that holds the unit"`
+	Path  string `json:"path" jsonschema:"the file or folder that holds the step"`
 	Title string `json:"title"`
 	Phase string `json:"phase"`
 	Role  string `json:"role" jsonschema:"who does it: planner, coder, dev, qa, human, …"`

@@ -15,7 +15,7 @@ type Session struct {
 	Path    string       `json:"path" jsonschema:"of the transcript"`
 	Dir     string       `json:"dir" jsonschema:"where it worked, relative to the project"`
 	Last    *time.Time   `json:"last" jsonschema:"of its latest record; null if unknown"`
-	Ended   bool         `json:"ended" jsonschema:"it came to its end in good order; false is no proof of the contrary"`
+	Ended   bool         `json:"ended" jsonschema:"it ended cleanly; false does not prove that it did not"`
 	Lost    int          `json:"lost" jsonschema:"records that could not be read"`
 	Part    bool         `json:"part" jsonschema:"of a large transcript the middle was not read"`
 	Context int64        `json:"context_tokens,omitempty" jsonschema:"how many tokens resuming it sends again: those of its last request; absent if that is not on record"`

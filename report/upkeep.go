@@ -77,7 +77,7 @@ type Repair struct {
 	Schema    string    `json:"schema" jsonschema:"reprise/repair/v1"`
 	Root      string    `json:"root"`
 	Done      bool      `json:"done" jsonschema:"false for a dry run or if there is nothing to repair"`
-	Mends     []MendDoc `json:"mends" jsonschema:"what can be rebuilt, from which ledger"`
+	Mends     []MendDoc `json:"mends" jsonschema:"what can be rebuilt, from which record"`
 	Journals  []string  `json:"journals" jsonschema:"journals of ours that are damaged, with the cause"`
 	Archive   []string  `json:"archive" jsonschema:"residues of interrupted writes that are archived"`
 	Hopeless  []Finding `json:"hopeless" jsonschema:"damage nothing can be rebuilt from"`

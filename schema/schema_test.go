@@ -23,8 +23,8 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 	t.Helper()
 	return map[string]*jsonschema.Schema{
 		"status.v1.json":   generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
-		"detect.v1.json":   generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
-		"check.v1.json":    generate[report.Check](t, "Whether it is safe to go on with one run, from where, and what that rests on."),
+		"detect.v1.json":   generate[report.Detect](t, "How one run was interrupted, and the ways to continue."),
+		"check.v1.json":    generate[report.Check](t, "Whether it is safe to resume one run, from where, and why."),
 		"checks.v1.json":   generate[report.Checks](t, "Every check, with the code of its findings and what it means."),
 		"log.v1.json":      generate[report.Log](t, "What reprise recorded of a run."),
 		"timeline.v1.json": generate[report.Timeline](t, "When what of a run was worked on or waited for."),

@@ -10,10 +10,10 @@ import (
 func Sample(presets []string) []byte {
 	var b strings.Builder
 	b.WriteString("# Who does the work in this project, and how.\n# Every key: docs/reference/settings.md of reprise.\n")
-	b.WriteString("# It counts once you trust it as it is: reprise trust\n\n")
+	b.WriteString("# It takes effect once you trust it: reprise trust\n\n")
 	off, first := "", ""
 	if len(presets) == 0 {
-		b.WriteString("# No agent that reprise knows is installed here.\n# Any command will do that takes a prompt on standard input.\n")
+		b.WriteString("# No agent that reprise knows is installed here.\n# Any command that takes a prompt on standard input will do.\n")
 		off, presets = "# ", []string{"worker"}
 	}
 	fmt.Fprintf(&b, "%sagents:\n", off)
@@ -37,7 +37,7 @@ func Sample(presets []string) []byte {
 		fmt.Fprintf(&b, "  # qa: %s  # another agent reviews\n", presets[1])
 	}
 	b.WriteString(`
-# env: [NAME, PREFIX_*]  # variables that agents get beside PATH, HOME ...
+# env: [NAME, PREFIX_*]  # variables that agents get besides PATH, HOME ...
 # attempts: 3            # failures of one step before you are asked
 # timeout: 2h            # of one attempt
 # silence: 20m           # how long an agent may print nothing

@@ -231,7 +231,7 @@ func titleOf(copies []*plan, id string) string {
 // can be neither continued nor merged: what is done, and what a merge would end, is
 // not known.
 func (l *loader) options() []reprise.Option {
-	resume := reprise.Option{Key: reprise.OptionContinue, Label: "Go on where it stopped"}
+	resume := reprise.Option{Key: reprise.OptionContinue, Label: "Continue where it stopped"}
 	review := reprise.Option{Key: reprise.OptionReview, Label: "Review what was built"}
 	merge := reprise.Option{Key: reprise.OptionMerge, Label: "Merge the existing build"}
 	discard := reprise.Option{Key: reprise.OptionDiscard, Label: "Discard and start fresh (the old state is archived)"}

@@ -315,7 +315,7 @@ const maxQARounds = 50
 func (l *loader) decideRejected(all string) {
 	switch {
 	case len(l.memory.stuck) > 0:
-		l.waitFor("qa", fmt.Sprintf("%s but QA rejected it, and %s had been given up on before: it is in doubt what is really done", all, l.memory.stuckIDs()), "read qa_report.md, reopen what is not done")
+		l.waitFor("qa", fmt.Sprintf("%s but QA rejected it, and %s had been given up on before: what is really done is unclear", all, l.memory.stuckIDs()), "read qa_report.md, reopen what is not done")
 		l.run.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: l.run.ID, Source: l.plan.qaAt,
 			Message: "all items are marked completed, one of them after it was given up, and QA rejected the build",

@@ -63,7 +63,7 @@ func (Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 		}
 	}
 	if strings.TrimSpace(g.Text) == "" {
-		return reprise.Ref{}, nil, fmt.Errorf("begin a build: nothing says what is to be built: %w", reprise.ErrNotFromNothing)
+		return reprise.Ref{}, nil, &reprise.MissingError{Run: "a build", What: "nothing says what to build", Do: "describe it in a sentence"}
 	}
 	id, there, err := name(fsys, g.Text)
 	if err != nil {
@@ -246,7 +246,7 @@ func escalate(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	}
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: askQA, Step: stepQAFix,
-		Text: fmt.Sprintf("QA rejected the build %d times in a row", n), Options: []string{"approve", "go on"}, Closed: true,
+		Text: fmt.Sprintf("QA rejected the build %d times in a row", n), Options: []string{"approve", "continue"}, Closed: true,
 	}}
 }
 

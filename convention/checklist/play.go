@@ -1,6 +1,7 @@
 package checklist
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -78,7 +79,11 @@ func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Even
 			}
 		}
 	}
-	return reprise.Ref{}, nil, fmt.Errorf("begin tasks: there is no list of tasks: %w", reprise.ErrNotFromNothing)
+	what := "no task list is named"
+	if named := cmp.Or(g.Path, g.ID); named != "" {
+		what = "no task list found at " + named
+	}
+	return reprise.Ref{}, nil, &reprise.MissingError{Run: "tasks", What: what, Do: "name a task list or its folder: `reprise run tasks --path specs/001-name`"}
 }
 
 // Pick implements reprise.Playbook. Units offered together may be worked on at the same

@@ -115,7 +115,7 @@ func (m *model) offer(s *step) (group int, u reprise.Unit) {
 	}
 	switch s.Status {
 	case reprise.InProgress:
-		u.Reason = fmt.Sprintf("it was started (%s), and no end is on record; look at what it left, since its end is recorded last", where)
+		u.Reason = fmt.Sprintf("it was started (%s), and no end is on record; check what it left: it may have finished without recording it", where)
 		if s.Role == "verifier" {
 			u.Reason = "it is implemented but not verified: verify it, do not implement it again"
 			if report := m.report(s.ID); report != "" {

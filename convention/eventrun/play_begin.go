@@ -50,7 +50,7 @@ func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, e
 		}
 	}
 	if text == "" {
-		return reprise.Ref{}, nil, fmt.Errorf("begin a run: nothing says what to do: %w", reprise.ErrNotFromNothing)
+		return reprise.Ref{}, nil, &reprise.MissingError{Run: "a run", What: "nothing says what to do", Do: "describe it in a sentence"}
 	}
 	title := text
 	if strings.HasPrefix(text, "{") {

@@ -124,7 +124,7 @@ func concludeStage(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 		if find(fsys, r, "constitution.md") != "" {
 			c.Finished = true
 			c.Questions = []reprise.Asked{{
-				ID: planRevised, Text: "The plan was revised after it had been approved. Go on with it?", Options: []string{"approve", "cancel"}, Closed: true,
+				ID: planRevised, Text: "The plan was revised after it had been approved. Continue with it?", Options: []string{"approve", "cancel"}, Closed: true,
 			}}
 		}
 	case revised && a.Step == "prd":

@@ -279,7 +279,7 @@ func (l *longRun) unit(p *plan) reprise.Unit {
 		u.Title = "Check the work and write the summary: " + p.title
 	case c.begun():
 		at := c.completed + 1
-		u.Title = fmt.Sprintf("Go on at task %d of %d", at, c.total)
+		u.Title = fmt.Sprintf("Continue at task %d of %d", at, c.total)
 		if c.current != "" {
 			u.Title += ": " + c.current
 		} else if c.completed < len(p.tasks) {

@@ -78,7 +78,11 @@ func (g *gsd) decideHandoff() {
 	}
 	if open := h.open(); len(open) > 0 {
 		run.State = reprise.Waiting
-		run.Reason += fmt.Sprintf("; %s for a person", plural(len(open), "matter"))
+		needs := " need"
+		if len(open) == 1 {
+			needs = " needs"
+		}
+		run.Reason += "; " + plural(len(open), "item") + needs + " a person"
 	}
 	if g.state.status == gsdWaiting {
 		run.State = reprise.Waiting
@@ -96,7 +100,7 @@ func (g *gsd) decideHandoff() {
 		unit.Phase = "phase " + h.phase.String()
 	}
 	if unit.Title == "" {
-		unit.Title = "Go on as " + path.Base(h.file) + " says"
+		unit.Title = "Continue as " + path.Base(h.file) + " says"
 	}
 	if len(run.Next) > 0 && !h.phase.none() && len(within(g.live, h.phase)) == 0 {
 		// What was written down is about a phase without plans of its own.

@@ -52,7 +52,7 @@ func (Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 		return ref, nil, nil
 	}
 	if strings.TrimSpace(g.Text) == "" && !there(fsys, at, "tasks.md", "spec.md") || at == "specs" {
-		return reprise.Ref{}, nil, &missing{at, "neither tasks.md nor spec.md is there", "write one of them, or say what is to be done"}
+		return reprise.Ref{}, nil, &reprise.MissingError{Run: at, What: "neither tasks.md nor spec.md is there", Do: "write one of them, or say what is to be done"}
 	}
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: g.Text}}, nil
 }
@@ -70,24 +70,10 @@ func takeUp(fsys fs.FS, at string) (reprise.Ref, []reprise.Event, error) {
 		ref.ID = path.Base(at)
 	}
 	if !fs.ValidPath(at) || !there(fsys, at, "ROADMAP.md", "STATE.md", "phases", "HANDOFF.json") {
-		return reprise.Ref{}, nil, &missing{at, "there is no roadmap", "make PROJECT.md and ROADMAP.md first; they come out of a conversation"}
+		return reprise.Ref{}, nil, &reprise.MissingError{Run: at, What: "there is no roadmap", Do: "make PROJECT.md and ROADMAP.md first; they come out of a conversation"}
 	}
 	return ref, nil, nil
 }
-
-// missing is what must be there before a run can be started.
-type missing struct{ at, what, hint string }
-
-// Error implements error.
-func (e *missing) Error() string {
-	return "begin " + e.at + ": " + e.what + ": " + reprise.ErrNotFromNothing.Error()
-}
-
-// Unwrap gives reprise.ErrNotFromNothing.
-func (e *missing) Unwrap() error { return reprise.ErrNotFromNothing }
-
-// Hint says what a person can do.
-func (e *missing) Hint() string { return e.hint }
 
 func there(fsys fs.FS, dir string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {

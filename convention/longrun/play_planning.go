@@ -27,7 +27,7 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 	st, p := r.Step(strings.TrimSuffix(u.ID, "-SUMMARY")), g.named(u.ID)
 	switch {
 	case st == nil && u.ID == "continue":
-		a.Facts["task"] = "Go on as the hand-off says. When it is taken up, remove it or move it away: it holds the work up for as long as it is there."
+		a.Facts["task"] = "Continue as the hand-off says. When it is taken up, remove it or move it away: it holds the work up for as long as it is there."
 		a.Inputs = append(a.Inputs, present(fsys, u.Path)...)
 		a.Data = []reprise.Data{{Name: "next action", Source: reprise.Source{File: u.Path}, Text: u.Title}}
 	case st == nil:
@@ -64,7 +64,7 @@ func (g *gsd) carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *re
 	case st.Again:
 		a.Facts["task"] = "Carry out plan " + p.id + " from its beginning and nothing beyond it, with a commit for each task. A person wants all of it done again: go through every task, also those that a hand-off calls done. Then write its summary to " + name + "."
 	case h != nil && h.plan == p && h.total > 0 && h.completed > 0:
-		a.Facts["task"] = fmt.Sprintf("Go on with plan %s and nothing beyond it, with a commit for each task. Tasks that are done: %d of %d, see the data; do not do those again. Then write its summary to %s.", p.id, h.completed, h.total, name)
+		a.Facts["task"] = fmt.Sprintf("Continue with plan %s and nothing beyond it, with a commit for each task. Tasks that are done: %d of %d, see the data; do not do those again. Then write its summary to %s.", p.id, h.completed, h.total, name)
 		a.Data = append(a.Data, reprise.Data{Name: "tasks that are done", Source: h.source, Text: doc.Clip(strings.Join(h.tasks, "\n"), 8000)})
 	}
 	a.Expect = []reprise.Expected{{Path: name}}

@@ -79,7 +79,7 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	}
 	a.id = firstLine(m.Data)
 	if strings.ContainsRune(a.id, 0) || len(a.id) > 1000 {
-		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is no agent id", "")
+		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is not an agent id", "")
 		a.id = ""
 	}
 	for _, e := range a.entries {

@@ -33,7 +33,7 @@ func exists(fsys fs.FS, name string) bool {
 }
 
 func notFromNothing(what, why string) error {
-	return fmt.Errorf("begin %s: %s: %w", what, why, reprise.ErrNotFromNothing)
+	return &reprise.MissingError{Run: what, What: why}
 }
 
 // isName reports whether an id can be part of a file name or a key.

@@ -36,7 +36,7 @@ func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 		}
 		role, what, ok := strings.Cut(line, ": ")
 		if !ok || !isName(strings.TrimPrefix(role, "@")) || strings.TrimSpace(what) == "" {
-			return none, nil, notFromNothing("workflow", fmt.Sprintf("%q is no step: a role, a colon and what is to be done", doc.Clip(line, 60)))
+			return none, nil, notFromNothing("workflow", fmt.Sprintf("%q is not a step: it takes a role, a colon and what is to be done", doc.Clip(line, 60)))
 		}
 		steps = append(steps, strings.TrimPrefix(role, "@")+": "+strings.TrimSpace(what))
 	}

@@ -238,7 +238,7 @@ func (k *ranking) key(r *reprise.Run) rankKey {
 
 // tierReasons say why a run stands in its tier, for those that no sum orders.
 var tierReasons = map[int]reprise.Reason{
-	tierCurrent: {Term: "state", Why: "an orchestrator keeps it, and the work agrees with it: it knows better than any guess where it stands"},
+	tierCurrent: {Term: "state", Why: "an orchestrator's own state file says where it stands"},
 	tierOffered: {Term: "offered", Why: "the epic in front of it offers it first"},
 	tierState:   {Term: "state", Why: "it is blocked, a specification, or older than the last change of a story"},
 	tierVague:   {Term: "unreadable", Why: "unreadable runs come after readable ones"},

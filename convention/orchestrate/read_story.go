@@ -431,7 +431,7 @@ func (l *loader) askToClose(closed, open say) {
 
 // closeStory begins the id of the question whether a story is done, which is answered
 // with one of the others.
-const closeStory, markDone, reviewIt, notDoneYet = "close-", "mark Done", "review it", "go on"
+const closeStory, markDone, reviewIt, notDoneYet = "close-", "mark Done", "review it", "continue"
 
 // askWhetherDone asks a person about a story of which its ledgers leave that open.
 func (l *loader) askWhetherDone(at reprise.Source, said string) {

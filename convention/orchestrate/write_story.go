@@ -39,7 +39,8 @@ func (c *recorder) recordStory() {
 			c.moveStory(p, done, "closed because a person said so")
 			return
 		}
-		if now := readStory(c.r, p).class(); ev.Text == notDoneYet && (now == done || now == doubtful) {
+		notYet := reprise.Question{Options: []string{notDoneYet}}
+		if now := readStory(c.r, p).class(); notYet.Option(ev.Text) != "" && (now == done || now == doubtful) {
 			c.moveStory(p, inProgress, "not done, because a person said so")
 			return
 		}

@@ -56,30 +56,21 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 		}
 	}
 	if strings.TrimSpace(g.Text) == "" {
-		return reprise.Ref{}, nil, &wordless{at}
+		return reprise.Ref{}, nil, wordless(at)
 	}
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: g.Text}}, nil
 }
 
 // wordless is a feature that no one has described.
-type wordless struct{ at string }
-
-// Error implements error.
-func (e *wordless) Error() string {
-	return "begin " + e.at + ": nothing says what is to be specified: " + reprise.ErrNotFromNothing.Error()
+func wordless(at string) error {
+	return &reprise.MissingError{Run: at, What: "nothing says what to specify", Do: "describe the feature in a sentence"}
 }
-
-// Unwrap gives reprise.ErrNotFromNothing.
-func (e *wordless) Unwrap() error { return reprise.ErrNotFromNothing }
-
-// Hint says what a person can do.
-func (e *wordless) Hint() string { return "describe the feature in a sentence" }
 
 // nextName makes NNN-words, with the number after the highest in specs/.
 func nextName(fsys fs.FS, text string) (string, error) {
 	words := plain(strings.Join(firstWords(text, 5), "-"))
 	if words == "" {
-		return "", &wordless{"a specification"}
+		return "", wordless("a specification")
 	}
 	entries, err := fs.ReadDir(fsys, "specs")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

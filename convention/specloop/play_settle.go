@@ -63,7 +63,7 @@ func (ix *index) end(r *reprise.Run) []reprise.Event {
 // The answers to the question about the limit.
 const (
 	limitAccept = "accept with known gaps"
-	limitGoOn   = "go on"
+	limitGoOn   = "continue"
 	limitAbort  = "abort"
 	limitPrefix = "limit-"
 )

@@ -104,7 +104,7 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 		}
 		if (other.Status == reprise.Done) != (c.Status == reprise.Done) || (other.Status == reprise.Pending) != (c.Status == reprise.Pending) {
 			l.report(sev, reprise.CodeStatusDrift, name, other.Source,
-				fmt.Sprintf("%s calls %s %q, %s calls it %q; the %s counts", other.Ledger, name, doc.Clip(other.Word, 40), c.Ledger, doc.Clip(c.Word, 40), c.Ledger), "make the ledgers agree")
+				fmt.Sprintf("%s calls %s %q, %s calls it %q; the %s counts", other.Ledger, name, doc.Clip(other.Word, 40), c.Ledger, doc.Clip(c.Word, 40), c.Ledger), "make the records agree")
 		}
 	}
 	l.laterState(ix, p, c, state)

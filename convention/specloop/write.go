@@ -147,7 +147,7 @@ func (rec *recorder) step(id string) {
 	case laterForm:
 		rec.laterStep(s)
 	default:
-		rec.cannot("%q has no ledger that can be written", doc.Clip(id, 60))
+		rec.cannot("%q has no record that can be written", doc.Clip(id, 60))
 	}
 }
 
@@ -168,7 +168,7 @@ func (rec *recorder) whole() {
 	}
 	s := rec.deciding()
 	if s == nil {
-		rec.cannot("no ledger says where the run stands")
+		rec.cannot("no record says where the run stands")
 		return
 	}
 	rec.wholeWorkflow(s)

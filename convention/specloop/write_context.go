@@ -23,7 +23,7 @@ type contextEdit struct {
 func (rec *recorder) context(name string) *contextEdit {
 	at := slices.IndexFunc(contextFiles, func(cf contextFile) bool { return rec.l.in(cf.file) == name })
 	if at < 0 {
-		rec.wrong("%s is no context file", name)
+		rec.wrong("%s is not a context file", name)
 		return nil
 	}
 	t := &contextEdit{rec: rec, f: rec.changes.Markdown(name)}

@@ -34,7 +34,7 @@ func (g *graphEdit) node(id string) (ledger.Value, bool) {
 			return n.Value, true
 		}
 	}
-	g.rec.cannot("%q is no node of %s", doc.Clip(id, 60), g.f.Path)
+	g.rec.cannot("%q is not a node of %s", doc.Clip(id, 60), g.f.Path)
 	return ledger.Value{}, false
 }
 

@@ -261,7 +261,7 @@ func (d *performance) startAndKill(ctx context.Context) (demo.Moment, error) {
 		return demo.Moment{}, err
 	}
 	<-ended
-	d.line("%s", d.paint(red, "✗ kill -9 "+strconv.Itoa(cmd.Process.Pid))+": the engine is dead, "+d.play.Hold+" was half-way")
+	d.line("%s", d.paint(red, "✗ kill -9 "+strconv.Itoa(cmd.Process.Pid))+": the engine is dead, "+d.play.Hold+" was halfway")
 	return d.moment(ctx)
 }
 

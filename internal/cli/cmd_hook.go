@@ -431,7 +431,7 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 		case tool.Name == hook.Git && line != "":
 			line += "\n"
 		case line != "":
-			line += " Nobody has asked you to continue that work."
+			line += " You have not been asked to continue that work."
 		}
 		say(line)
 		if within != nil && quick.Whole() {

@@ -40,7 +40,7 @@ func (a *app) newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [PATH...]",
 		Short: "List every run in a project: state, progress, age, next step",
-		Long: "List every workflow that ever ran in a folder: first what was interrupted, then\n" +
+		Long: "List every run in a folder: first what was interrupted, then\n" +
 			"what waits for a person, then what was not begun, each in the order in which you\n" +
 			"would resume them. JSON has one list in that order, whatever the state. For\n" +
 			"several projects, named or below one folder, a column names the project. Changes\n" +
@@ -224,7 +224,7 @@ func (a *app) newDetect() *cobra.Command {
 	dir := "."
 	cmd := &cobra.Command{
 		Use:   "detect [RUN]",
-		Short: "Show how a run was interrupted and what you can do (ResumeState)",
+		Short: "Show how a run was interrupted and what you can do",
 		Long: "Show how a run was interrupted, as a ResumeState that other programs can read.\n" +
 			"Without RUN: the run you would resume first. Changes nothing.\n\n" +
 			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer, 40 its\n" +
@@ -281,7 +281,7 @@ func (a *app) newCheck() *cobra.Command {
 			"exit code is then that of the worst.\n\n" +
 			"Exit code: 0 safe, 3 nothing interrupted or ended on purpose, 10 caution, or\n" +
 			"marked complete although something contradicts it, 11 blocked, 12 needs an answer,\n" +
-			"20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
+			"20 held by a live process, 40 its files cannot be read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --full\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",
 	}

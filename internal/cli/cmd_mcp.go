@@ -23,7 +23,7 @@ func (a *app) newMCP() *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve status, check, brief, log, preview and record to an agent (MCP on stdio)",
 		Long: "Speak the Model Context Protocol on standard input and output, for the agent CLI\n" +
-			"that starts it. All tools except record are read-only, and marked so; record notes\n" +
+			"that starts it. All tools except record are read-only and are marked as such; record notes\n" +
 			"what an agent reports about its own step. No tool answers a person's question,\n" +
 			"trusts a file or starts an agent. Runs and logs are resources.",
 		Example: "  claude mcp add reprise -- reprise mcp\n  codex mcp add reprise -- reprise mcp",

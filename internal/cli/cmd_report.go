@@ -25,7 +25,7 @@ func (a *app) newReport() *cobra.Command {
 		Use:   "report [RUN]",
 		Short: "Write everything known about a run to one HTML file",
 		Long: "Write the page that `reprise serve` shows of a run to one file, for an issue, a\n" +
-			"pull request or a post-mortem: verdict, steps with evidence, time line, findings\n" +
+			"pull request or a post-mortem: verdict, steps with evidence, timeline, findings\n" +
 			"and journal. The file is self-contained and runs no scripts; known secrets are\n" +
 			"left out. Without RUN: the run you would resume first. Changes nothing in the\n" +
 			"project.",
@@ -35,7 +35,7 @@ func (a *app) newReport() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
 	f.StringVarP(&flags.file, "output", "o", "", "the `file` to write, or an older report to replace (default: standard output)")
-	f.BoolVar(&flags.svg, "svg", false, "the time line alone, as SVG")
+	f.BoolVar(&flags.svg, "svg", false, "the timeline alone, as SVG")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 		return err
 	}
 	if text == nil {
-		return fail(exitNothing, "`reprise check` shows what its own files say", "reprise has recorded nothing of %s that a time line could show", reprise.Names(found.Runs)[run])
+		return fail(exitNothing, "`reprise check` shows what its own files say", "reprise has recorded nothing of %s that a timeline could show", reprise.Names(found.Runs)[run])
 	}
 	if flags.file == "" {
 		_, err := a.out.Write(text)

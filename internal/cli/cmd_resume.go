@@ -48,7 +48,7 @@ func (a *app) newResume() *cobra.Command {
 			"list; in autopilot the one that was updated last, unless a person paused it.\n\n" +
 			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 10 marked\n" +
 			"complete, but something contradicts it, 11 blocked, 12 needs an answer, 13 changed\n" +
-			"since --if, 20 held by a live run, 40 its files cannot be read, 75 waits for a\n" +
+			"since --if, 20 held by a live process, 40 its files cannot be read, 75 waits for a\n" +
 			"limit, 130 and 143 stopped by a signal, 141 its output was closed.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",

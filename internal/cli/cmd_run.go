@@ -45,7 +45,7 @@ func (a *app) newRun() *cobra.Command {
 		Use:   "run KIND|FILE [GOAL…]",
 		Short: "Start a workflow and work until it is finished",
 		Long: "Start a workflow and work until it is finished, needs an answer, or cannot safely\n" +
-			"continue. KIND is one of " + strings.Join(startable(), ", ") + ";\n" +
+			"continue. KIND is one of\n" + strings.Join(startable(), ", ") + ";\n" +
 			"FILE is a workflow of your own (docs/reference/workflows.md). GOAL says in words what\n" +
 			"is to be done; a FILE contains it. If the same work was interrupted before, it is\n" +
 			"resumed; --id NAME starts another run beside it. --dry-run shows which files would be\n" +
@@ -69,7 +69,7 @@ func (a *app) newRun() *cobra.Command {
 	f.StringVar(&flags.id, "id", "", "the name of the run (default: generated)")
 	for _, name := range []string{"story", "epic", "spec", "path"} {
 		f.StringVar(&flags.path, name, "", map[string]string{
-			"story": "the story it is about", "epic": "the epic it is about", "spec": "the specification it is about", "path": "the file it is about",
+			"story": "the story to work on", "epic": "the epic to work on", "spec": "the specification to work on", "path": "the file or folder to work on",
 		}[name])
 	}
 	cmd.MarkFlagsMutuallyExclusive("story", "epic", "spec", "path")

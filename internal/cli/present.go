@@ -246,7 +246,7 @@ func (p *page) failure(j judged, action string) {
 
 // candidates lists several runs to choose from.
 func (p *page) candidates(list []judged) {
-	title := "Several interrupted workflows found"
+	title := "Several open runs found"
 	if slices.ContainsFunc(list, func(j judged) bool { return j.d.Contested() }) {
 		title = "Several workflows need a look"
 	}

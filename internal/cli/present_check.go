@@ -387,7 +387,7 @@ func (p *page) nothing(res *project.Result) {
 	}
 	p.findings(nil, nil, res.Findings)
 	p.gap()
-	p.line("Is the work somewhere else? Name its folder: `reprise status ..` looks one up.")
+	p.line("Is the work somewhere else? Name its folder: `reprise status ..` looks one folder up.")
 }
 
 // uninterrupted is the answer for a project in which nothing is waiting to be resumed.

@@ -153,7 +153,7 @@ func graphRun() *reprise.Run {
 		Title: "Export to CSV", State: reprise.Interrupted, Phase: "2 execution", Reason: "2 of 5 tasks done, T003 was being worked on",
 		LastActivity: before(80 * time.Minute), LastActivitySource: at(dir+"/events/executor-1/20260301.jsonl", 9),
 		Next: []reprise.Unit{
-			{ID: "T003", Path: dir + "/tasks/T003.md", Title: "Stream rows instead of loading them", Phase: "2", Role: "executor", Reason: "it was started, and no end is on record; look at what it left, since its end is recorded last"},
+			{ID: "T003", Path: dir + "/tasks/T003.md", Title: "Stream rows instead of loading them", Phase: "2", Role: "executor", Reason: "it was started, and no end is on record; check what it left: it may have finished without recording it"},
 			{ID: "T004", Path: dir + "/tasks/T004.md", Title: "Escape formulas", Phase: "2", Role: "executor", Reason: "everything it depends on is done"},
 		},
 	}
@@ -271,7 +271,7 @@ func buildRun() *reprise.Run {
 				Evidence: []reprise.Evidence{{Kind: reprise.EvidenceCommit, Text: `commit 1111222 "auto-claude: 1-2 - Switch in the header" is on auto-claude/001-dark-mode`, Source: "1111222", For: true}}},
 			{ID: "1-3", Title: "Remember the choice", Phase: "Theme", Role: "coder", Status: reprise.Pending, Claims: []reprise.Claim{claim("implementation_plan.json", reprise.Pending, "pending", at(file, 21), true)}},
 		},
-		Options: []reprise.Option{{Key: "continue", Label: "Go on where it stopped"}, {Key: "review", Label: "Review what was built"}, {Key: "merge", Label: "Merge the existing build"}, {Key: "discard", Label: "Discard and start fresh (the old state is archived)"}},
+		Options: []reprise.Option{{Key: "continue", Label: "Continue where it stopped"}, {Key: "review", Label: "Review what was built"}, {Key: "merge", Label: "Merge the existing build"}, {Key: "discard", Label: "Discard and start fresh (the old state is archived)"}},
 	}
 	r.Report(reprise.Finding{Code: "uncommitted-work", Severity: reprise.Warning, Subject: ".worktrees/auto-claude", Message: "2 files are changed and not committed", Source: at(".worktrees/auto-claude", 0), Hint: "commit them there, or go on; nothing is thrown away"})
 	return r

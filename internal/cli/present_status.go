@@ -251,8 +251,8 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 // reasons explains the positions of the first runs.
 func (p *page) reasons(runs []*reprise.Run, names map[*reprise.Run]string) {
 	p.gap()
-	p.line("%s", p.paint(bold, "Why in this order"))
-	p.say("What was interrupted comes before what waits for a person, cannot be read or was not begun; among runs of one state this counts:")
+	p.line("%s", p.paint(bold, "Why this order"))
+	p.say("What was interrupted comes before what waits for a person, cannot be read or was not begun; runs in the same state are ordered by:")
 	for i, r := range runs {
 		list, sum, name := r.Reasons(), 0.0, fit(plain(names[r]), p.columns/2)
 		for _, why := range list {

@@ -123,7 +123,7 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	}
 	hint := "review it, then `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "`; you are asked again when it changes"
 	if s.flags.dry { // it stores nothing
-		hint = "`reprise trust " + quoted(s.inside(u.Path)) + "` shows it and asks; `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "` looks without keeping that"
+		hint = "`reprise trust " + quoted(s.inside(u.Path)) + "` shows it and asks; `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "` previews it without saving the trust"
 	}
 	return &failure{code: exitBlocked, err: errors.New(text), safe: true, hint: hint}
 }

@@ -48,7 +48,7 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default: the one the run was started in, else interactive)")
 	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
-	flags.Func("parallel", "steps at the same time, `int` from 1 to 64 (default: what the settings say)", func(text string) (err error) {
+	flags.Func("parallel", "run up to `N` steps at once, 1 to 64 (default: what the settings say)", func(text string) (err error) {
 		if f.parallel, err = strconv.Atoi(text); err != nil || f.parallel < 1 || f.parallel > 64 {
 			err = errors.New("it can be 1 to 64") // the limits of the settings
 		}

@@ -110,7 +110,7 @@ func (a *actor) hold() error {
 			return err
 		}
 	}
-	fmt.Println("half-way through", a.step)
+	fmt.Println("halfway through", a.step)
 	time.Sleep(held)
 	return errors.New("nobody killed it")
 }

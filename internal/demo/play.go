@@ -230,10 +230,10 @@ steps:
     prompt: Test the export, and say what is wrong with it.
     outputs: [export/tests.txt]
   - id: notes
-    title: Tell users of it
+    title: Tell users about it
     needs: [page]
     role: writer
-    prompt: Tell users of it.
+    prompt: Tell users about it.
     outputs: [docs/notes.md]
   - id: package
     title: Pack it up

@@ -132,7 +132,7 @@ func (s *Scene) Environ(environ []string) []string {
 	}), own...)
 }
 
-// Held reports whether the step that is to be cut off is half-way.
+// Held reports whether the step that is to be cut off is halfway.
 func (s *Scene) Held() bool {
 	_, err := os.Stat(s.launchLog() + heldMark)
 	return err == nil

@@ -56,7 +56,7 @@ func (r *Repo) Print(name string) (reprise.Hash, error) {
 		branch, commit := headFile(p.gitDir)
 		return reprise.HashOf([]byte("at " + cmp.Or(commit, refFile(p.commonDir, branch)))), nil
 	case !info.Mode().IsRegular():
-		return reprise.Hash{}, fmt.Errorf("read %s: it is no plain file", name)
+		return reprise.Hash{}, fmt.Errorf("read %s: it is not a regular file", name)
 	}
 	f, err := os.Open(at)
 	if err != nil {

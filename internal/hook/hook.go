@@ -74,7 +74,7 @@ func Tools() []Tool {
 			Name: "codex", variable: "CODEX_HOME", home: ".codex", file: "hooks.json", project: ".codex/hooks.json",
 			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
 			entry:  nestedEntry(5), answer: specificOutput,
-			note: "codex passes over hooks that you have not trusted: start codex, look at them with /hooks and trust them.",
+			note: "codex ignores hooks that you have not trusted: start codex, look at them with /hooks and trust them.",
 		},
 		{
 			Name: "gemini", variable: "GEMINI_CLI_HOME", file: ".gemini/settings.json", project: ".gemini/settings.json",

@@ -75,7 +75,7 @@ func gitPlace(ctx context.Context, root string, environ []string) (Place, error)
 	out, err := git(ctx, environ, []string{root}, "-C", root, "rev-parse", "--git-path", "hooks", "--git-common-dir", "--show-toplevel")
 	lines := strings.Split(out, "\n")
 	if err != nil || len(lines) != 3 {
-		return Place{}, fmt.Errorf("%s is no git repository with files", root)
+		return Place{}, fmt.Errorf("%s is not a git repository with a working tree", root)
 	}
 	for i, dir := range lines {
 		if !filepath.IsAbs(dir) {

@@ -116,7 +116,7 @@ func chart(in io.Reader, out io.Writer) error {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text><rect class="%s" x="%d" y="%d" width="%.0f" height="%d" rx="3"/><text x="%.0f" y="%d">%s ×</text>`+"\n",
 			left-10, y+15, x.name, class, left, y, wide, high-8, left+wide+8, y+15, strconv.FormatFloat(x.times, 'g', 3, 64))
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d">times one append with fsync; each tenfold is as long as the one before</text>`+"\n</svg>\n", left, len(bars)*high+28)
+	fmt.Fprintf(&b, `<text x="%d" y="%d">times one append with fsync; logarithmic scale</text>`+"\n</svg>\n", left, len(bars)*high+28)
 	_, err = io.WriteString(out, b.String())
 	return err
 }

@@ -78,7 +78,7 @@ func but(signs []string) string {
 	if len(signs) == 0 {
 		return ""
 	}
-	return ", although " + strings.Join(signs, " and ")
+	return "; " + strings.Join(signs, " and ")
 }
 
 // signs are facts that count against an owner but prove nothing alone.

@@ -352,9 +352,9 @@ func TestA_report_is_one_file(t *testing.T) {
 		want      bool
 	}{
 		"a report":                    {page, page, true},
-		"a time line":                 {svg, svg, true},
-		"a report by a time line":     {svg, page, false},
-		"a time line by a report":     {page, svg, false},
+		"a timeline":                  {svg, svg, true},
+		"a report by a timeline":      {svg, page, false},
+		"a timeline by a report":      {page, svg, false},
 		"notes":                       {page, notes, false},
 		"notes before a report":       {page, slices.Concat(notes, page), false},
 		"notes behind a report":       {page, slices.Concat(page, notes), false},

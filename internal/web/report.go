@@ -31,7 +31,7 @@ func Report(ctx context.Context, o Options, run string) ([]byte, error) {
 	return sealed(kindReport, text), err
 }
 
-// Timeline is the time line of a run as SVG, nil where nothing is on record.
+// Timeline is the timeline of a run as SVG, nil where nothing is on record.
 func Timeline(ctx context.Context, o Options, run string) ([]byte, error) {
 	p, err := New(o).look(ctx, target{Dir: o.Dirs[0], Run: run})
 	if err != nil || p.Timeline == nil {

@@ -9,7 +9,7 @@ import (
 	"reprise"
 )
 
-// Sizes of the time line, and how long nothing must have happened for it to be drawn
+// Sizes of the timeline, and how long nothing must have happened for it to be drawn
 // short: that share of all the work.
 const (
 	chartWide, chartLabel = 720, 124

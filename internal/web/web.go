@@ -76,7 +76,7 @@ func (e *AddressError) Error() string { return fmt.Sprintf("is %q; %s", e.Addr, 
 func Listen(addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, &AddressError{addr, "it can be an address and a port, as 127.0.0.1:8080"}
+		return nil, &AddressError{addr, "use ADDRESS:PORT, such as 127.0.0.1:8080"}
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		return nil, &AddressError{addr, "name the one address at which the page is opened"}
