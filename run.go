@@ -137,7 +137,7 @@ type Run struct {
 	// Stages are parts of the work that our journal says were begun and that have no step
 	// in the files, in the order in which they were first begun.
 	Stages []string
-	// Next is what may be started now according to the files, the recommended unit first.
+	// Next is what may be started now according to the files, the recommended step first.
 	// It is empty for a closed run.
 	Next []Unit
 	// Spent are those of them that have used up their attempts and are not retried until

@@ -168,7 +168,7 @@ func TestOR11_templates_fall_back_and_can_be_replaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(out, "## Your role\n\n")
-		got, _, _ := strings.Cut(rest, "\n\n## The unit")
+		got, _, _ := strings.Cut(rest, "\n\n## The step")
 		return got
 	}
 	generic := guide(sample(Generic), nil)
