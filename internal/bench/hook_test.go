@@ -34,7 +34,7 @@ func TestBenchHookBesideGitStatus(t *testing.T) {
 			func() *exec.Cmd { return at(exec.Command("git", "status")) },
 			func() *exec.Cmd { return at(exec.Command(bin, "status", "--short")) })
 		ratio, short := float64(got[0])/float64(got[1]), float64(got[2])/float64(got[1])
-		if what := map[string]string{"": "nothing interrupted", "orchestrate": "a briefing", "60 lists": "60 lists of 20 tasks"}[name]; what != "" {
+		if what := map[string]string{"": "nothing interrupted", "orchestrate": "one open run", "60 lists": "60 lists of 20 tasks"}[name]; what != "" {
 			figure(t, "hook at the start of a session, "+what, got[0], "`git status`", got[1], "150 ms")
 			figure(t, "`status --short` for a prompt, "+what, got[2], "`git status`", got[1], "30 ms")
 		}
