@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,7 +147,7 @@ func (e *UnknownLayoutError) Error() string { return fmt.Sprintf("no layout is c
 
 // Hint lists the known names.
 func (e *UnknownLayoutError) Hint() string {
-	return fmt.Sprintf("the layouts are %q", convention.Names())
+	return "the layouts are " + strings.Join(convention.Names(), ", ")
 }
 
 func chosen(names []string) ([]convention.Entry, error) {

@@ -89,7 +89,7 @@ func TestX10_demo_called_wrongly(t *testing.T) {
 	}{
 		{"it can be longrun, ", []string{"--layout", "nothing"}},
 		{"is not empty", []string{"--dir", "."}},
-		{"unknown command", []string{"eventrun"}},
+		{"wrong number of arguments", []string{"eventrun"}},
 	} {
 		if _, stderr, code := run(t, nil, append([]string{"demo"}, c.args...)...); code != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit %d, %s", c.args, code, stderr)

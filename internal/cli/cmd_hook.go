@@ -42,7 +42,8 @@ func (a *app) newHook() *cobra.Command {
 		Long: "A session that starts in a project with interrupted work gets a briefing into its\n" +
 			"context: all open runs, at most 10,000 characters, and nothing if no run is open.\n" +
 			"When the session stops, ends or is compacted, that is noted for the runs it worked\n" +
-			"on. A hook answers within 150 ms or says nothing, and never fails the tool.",
+			"on. A hook answers within 150 ms. If reading everything takes longer, it prints one\n" +
+			"line instead, or nothing. It never fails the tool.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -167,7 +167,9 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 		return &convention.UnknownKindError{Kind: kind}
 	}
 	if g.Text == "" && g.ID == "" && g.Path == "" && !kind.Facts().Goalless {
-		return misuse("run %s: say what to do: GOAL, --id or a file", kind)
+		return misuse("run %s: say what to do: %s", kind, cmp.Or(map[reprise.Kind]string{
+			"sdc": "a GOAL or --story FILE", "qa-loop": "--story FILE", "epic": "a GOAL or --epic FILE", "spec-loop": "a GOAL or --spec FILE", "tasks": "--path FILE_OR_FOLDER",
+		}[kind], "a GOAL"))
 	}
 	return s.begin(beginning{
 		goal: &g, kind: kind,

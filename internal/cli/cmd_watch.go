@@ -28,7 +28,7 @@ func (a *app) newWatch() *cobra.Command {
 		Short: "Watch the runs of one or more projects, live",
 		Long: "Show the open runs of one or more projects and what changes: on a terminal as a\n" +
 			"live table, in a pipe as one line for each open run and then one for each change.\n" +
-			"It looks whenever files change, and every few seconds. Ends with Ctrl-C. Changes\n" +
+			"It looks whenever files change, and every two seconds. Ends with Ctrl-C. Changes\n" +
 			"nothing.",
 		Example: "  reprise watch\n  reprise watch ~/projects/*\n  reprise watch --known --json",
 		Args:    args(cobra.ArbitraryArgs),

@@ -167,10 +167,19 @@ var people = []string{"human", "user", reprise.Person}
 // args turns a mistake in the arguments into a usage error.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, list []string) error {
-		if err := check(cmd, list); err != nil {
-			return misuse("%w", err)
+		err := check(cmd, list)
+		if err == nil {
+			return nil
 		}
-		return nil
+		if len(list) == 0 || !cmd.HasSubCommands() {
+			return fail(exitUsage, "usage: "+cmd.UseLine(), "%s: wrong number of arguments: %d", cmd.Name(), len(list))
+		}
+		hint := "`" + cmd.CommandPath() + " --help` lists the commands"
+		cmd.SuggestionsMinimumDistance = 2
+		if like := cmd.SuggestionsFor(list[0]); len(like) > 0 {
+			hint = "did you mean `" + cmd.CommandPath() + " " + like[0] + "`?"
+		}
+		return fail(exitUsage, hint, "%w", err)
 	}
 }
 
