@@ -80,7 +80,7 @@ func TestO3_words_that_are_not_understood_start_nothing(t *testing.T) {
 	sum := goes(t, e, ref)
 	told := 0
 	for _, f := range sum.Findings {
-		if f.Code == reprise.CodePendingQuestion && strings.Contains(f.Message, "none of its answers") {
+		if f.Code == reprise.CodePendingQuestion && strings.Contains(f.Message, "not one of the offered answers") {
 			told++
 		}
 	}
