@@ -120,12 +120,12 @@ var bads = []bad{
 if [ "$REPRISE_ATTEMPT" = 1 ]; then mkdir -p "$n"; cd "$n"; REPRISE_RESULT="$n/result.json"; ` + say + `exit 1; fi
 exit 0`, says: lacking + "|before it began", most: 3},
 	{name: "unknown outcome", script: `echo '{"outcome":"splendid"}' > "$REPRISE_RESULT"; exit 0`, says: "is unknown here", most: 2},
-	{name: "result a FIFO", script: `mkfifo "$REPRISE_RESULT"; exit 0`, says: "no plain file", most: 2},
-	{name: "result a link", script: `ln -s /etc/hostname "$REPRISE_RESULT"; exit 0`, says: "no plain file", most: 2},
-	{name: "result a folder", script: `mkdir "$REPRISE_RESULT"; exit 0`, says: "no plain file", most: 2},
+	{name: "result a FIFO", script: `mkfifo "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 2},
+	{name: "result a link", script: `ln -s /etc/hostname "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 2},
+	{name: "result a folder", script: `mkdir "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 2},
 	{name: "result of 10 MB", script: `head -c 10000000 /dev/zero | tr '\0' ' ' > "$REPRISE_RESULT"; exit 0`, says: "more than", most: 2},
 	{name: "result no JSON", script: `echo '{"outcome": done' > "$REPRISE_RESULT"; exit 0`, says: "read the result", most: 2},
-	{name: "result null", script: `echo null > "$REPRISE_RESULT"; exit 0`, says: "no JSON object", most: 2},
+	{name: "result null", script: `echo null > "$REPRISE_RESULT"; exit 0`, says: "not a JSON object", most: 2},
 	{name: "question without one", script: `echo '{"outcome":"question"}' > "$REPRISE_RESULT"; exit 0`, says: "question", most: 2},
 	{name: "result folder gone", script: `rm -rf "$(dirname "$REPRISE_RESULT")"; exit 0`, says: lacking, most: 2},
 

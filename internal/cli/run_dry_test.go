@@ -191,7 +191,7 @@ func TestX10_a_preview_of_a_start_as_it_looks(t *testing.T) {
 			t.Fatal(errOut)
 		}
 		// The prompt names the folder, whose length is not ours to say.
-		prompt, end, ok := strings.Cut(out, "    | ## The unit\n")
+		prompt, end, ok := strings.Cut(out, "    | ## The step\n")
 		_, end, cut := strings.Cut(end, "\n\nNothing was")
 		if !ok || !cut {
 			t.Fatalf("no prompt: %s", out)
