@@ -69,13 +69,18 @@ generate: ## rewrite the schemas from the types, and the reference from the comm
 	mkdir -p docs/reference/commands && rm -f docs/reference/commands/*.md
 	$(GO) run ./internal/pages reference docs/reference/commands
 
-# docs/img/terminal.svg is drawn from what the program prints on a terminal, in a copy of
-# the examples that git knows nothing of.
+# docs/img/terminal.svg is drawn from what the program prints on a terminal, and the pages
+# are photographed in a browser, in a copy of the examples that git knows nothing of.
+PICTURED := eventrun%3Aeventrun%2F.agent-memory%2Fruns%2F20260212-0915-csv-export-k3f9
 PICTURE := reprise status examples; reprise check csv-export-k3f9 -C examples
-picture: build ## the picture of a terminal in the README, drawn anew
+picture: build ## the pictures of a terminal and of the pages, made anew; needs chromium
 	d=$$(mktemp -d) && cp -r examples $$d && script -qec 'stty cols 96 rows 60; cd '$$d'; export PATH=$(abspath bin):$$PATH REPRISE_NOW=2026-03-20T12:00:00Z PAGER=cat; \
 	  echo "$(PICTURE)" | tr ";" "\n" | while read -r line; do printf "\033[2m$$ \033[0m\033[1m%s\033[0m\n" "$$line"; eval "$$line"; echo; done' /dev/null \
 	  | $(GO) run ./internal/pages picture > docs/img/terminal.svg; rm -r $$d
+	d=$$(mktemp -d) && cp -r examples $$d; HOME=$$d REPRISE_NOW=2026-03-20T12:00:00Z $(BIN) serve $$d/examples --no-browser > $$d/at & served=$$!; \
+	  until test -s $$d/at; do sleep 0.1; done; at=$$(cat $$d/at); \
+	  REPRISE_SHOTS="$$(printf '$(abspath docs/img)/%s light %s\n' 'runs.webp 1200 760' "$$at" 'run.webp 1200 1100' "$${at%%/\?*}/run?project=0&run=$(PICTURED)")" \
+	  $(GO) test -vet=off -count 1 -run '^TestPictures$$' ./internal/cli; made=$$?; kill $$served; rm -r $$d; exit $$made
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for pkg in $$($(GO) list ./...); do \
