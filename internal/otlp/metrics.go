@@ -44,6 +44,9 @@ func metrics(parts []part) (out []metric) {
 			continue
 		}
 		at := func(value float64, more ...attribute) point {
+			if s.Usage != nil {
+				more = append(more, modelAttributes(s.Usage.Model)...)
+			}
 			return point{Attributes: append([]attribute{text("gen_ai.operation.name", "invoke_agent")}, more...), Start: nanos(s.From), Time: nanos(s.To), Value: &value}
 		}
 		one := func(value float64, more ...attribute) point {
@@ -61,12 +64,11 @@ func metrics(parts []part) (out []metric) {
 		if s.Usage == nil {
 			continue
 		}
-		model := text("gen_ai.response.model", s.Usage.Model)
 		if t := s.Usage.Tokens; t != nil {
-			tokens.Points = append(tokens.Points, one(float64(t.Sent()), model, text("gen_ai.token.type", "input")), one(float64(t.Output), model, text("gen_ai.token.type", "output")))
+			tokens.Points = append(tokens.Points, one(float64(t.Sent()), text("gen_ai.token.type", "input")), one(float64(t.Output), text("gen_ai.token.type", "output")))
 		}
 		if s.Usage.Cost != nil {
-			cost.Points = append(cost.Points, at(*s.Usage.Cost, model))
+			cost.Points = append(cost.Points, at(*s.Usage.Cost))
 		}
 	}
 	for _, m := range []metric{

@@ -55,7 +55,7 @@ func TestTokens_money_and_words_are_told_as_the_conventions_name_them(t *testing
 	at, cost := time.Unix(1000, 0), 0.5
 	r := Run{Ref: reprise.Ref{Layout: "l", ID: "t", Path: "p"}, Timeline: reprise.TimelineOf([]reprise.Event{
 		{Kind: reprise.RunStarted, At: at}, {Kind: reprise.StepStarted, Step: "a", Attempt: 1, Actor: "coder", At: at},
-		{Kind: reprise.StepFailed, Step: "a", Attempt: 1, Text: "a secret", At: at.Add(time.Second), Usage: &reprise.Usage{Model: "m-1", Tokens: &reprise.Tokens{Input: 10, CacheRead: 5, Output: 7}, Cost: &cost}},
+		{Kind: reprise.StepFailed, Step: "a", Attempt: 1, Text: "a secret", At: at.Add(time.Second), Usage: &reprise.Usage{Model: "claude-m-1", Tokens: &reprise.Tokens{Input: 10, CacheRead: 5, Output: 7}, Cost: &cost}},
 		{Kind: reprise.StepStarted, Step: "a", Attempt: 2, At: at.Add(2 * time.Second)},
 	}, true, at.Add(time.Minute))}
 	parts := r.parts(time.Time{}, false)
@@ -71,7 +71,7 @@ func TestTokens_money_and_words_are_told_as_the_conventions_name_them(t *testing
 	}
 	for _, want := range []string{
 		`"name":"invoke_agent coder"`, `{"key":"gen_ai.usage.input_tokens","value":{"intValue":"15"}}`, `{"key":"gen_ai.usage.output_tokens","value":{"intValue":"7"}}`,
-		`{"key":"gen_ai.response.model","value":{"stringValue":"m-1"}}`, `{"key":"reprise.cost.usd","value":{"doubleValue":0.5}}`, `"reprise.cost"`, `"endTimeUnixNano":"1001000000000"`,
+		`{"key":"gen_ai.response.model","value":{"stringValue":"claude-m-1"}}`, `{"key":"gen_ai.provider.name","value":{"stringValue":"anthropic"}}`, `{"key":"reprise.cost.usd","value":{"doubleValue":0.5}}`, `"reprise.cost"`, `"endTimeUnixNano":"1001000000000"`,
 	} {
 		if !strings.Contains(string(doc), want) {
 			t.Errorf("%s is not in %s", want, doc)

@@ -149,6 +149,28 @@ func (r Run) of(step string, first, i int, s reprise.TimelineSpan, words bool) s
 	return out
 }
 
+// providers are who makes the models of which a name begins like this.
+var providers = []struct{ begins, name string }{
+	{"claude", "anthropic"}, {"gpt", "openai"}, {"codex", "openai"}, {"gemini", "gcp.gemini"}, {"grok", "x_ai"},
+	{"mistral", "mistral_ai"}, {"deepseek", "deepseek"}, {"command", "cohere"},
+}
+
+// modelAttributes tell which model answered and who provides it, as far as its name tells
+// that.
+func modelAttributes(model string) (out []attribute) {
+	if model == "" {
+		return nil
+	}
+	out = append(out, text("gen_ai.response.model", model))
+	name := model[strings.LastIndexByte(model, '/')+1:]
+	for _, p := range providers {
+		if strings.HasPrefix(name, p.begins) {
+			return append(out, text("gen_ai.provider.name", p.name))
+		}
+	}
+	return out
+}
+
 // agentAttributes tell of an attempt what the conventions for generative AI have a name
 // for.
 func agentAttributes(s reprise.TimelineSpan) []attribute {
@@ -162,9 +184,7 @@ func agentAttributes(s reprise.TimelineSpan) []attribute {
 	if u == nil {
 		return out
 	}
-	if u.Model != "" {
-		out = append(out, text("gen_ai.response.model", u.Model))
-	}
+	out = append(out, modelAttributes(u.Model)...)
 	if u.Tokens != nil {
 		out = append(out, number("gen_ai.usage.input_tokens", u.Tokens.Sent()), number("gen_ai.usage.output_tokens", u.Tokens.Output))
 	}
