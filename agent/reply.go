@@ -105,7 +105,7 @@ func parseReply(b []byte) (*reprise.Reply, error) {
 		return nil, top.err
 	}
 	if !slices.Contains(replyOutcomes, r.Outcome) {
-		return nil, fmt.Errorf("outcome %.40q has no meaning, only done, failed, blocked and question have", r.Outcome)
+		return nil, fmt.Errorf("outcome %.40q is unknown here; use done, failed, blocked or question", r.Outcome)
 	}
 	return r, nil
 }
