@@ -52,7 +52,7 @@ func TestA_result_is_read_strictly(t *testing.T) {
 		"empty":                    {"\n", "it is empty"},
 		"no JSON":                  {"{\n\"outcome\": done\n}", "line 2"},
 		"more than one":            {`{}{}`, "after top-level value"},
-		"unknown word":             {`{"outcome":"Done"}`, `outcome "Done" has no meaning`},
+		"unknown word":             {`{"outcome":"Done"}`, `outcome "Done" is unknown here`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
