@@ -81,10 +81,10 @@ func Worst(checks []Check) Level {
 
 // Look looks at everything. The order is always the same.
 func Look(ctx context.Context, o Options) []Check {
-	set, checks := o.settings()
+	set, checks, unused := o.settings()
 	env, _ := set.Environ(o.Environ, settings.Agent{})
 	roles, bound := o.roles(set)
-	out := agents(ctx, env, o.Dir, bound)
+	out := agents(ctx, env, o.Dir, bound, unused)
 	out = append(out, git(ctx, env, o.Dir))
 	out = append(out, o.repository(ctx)...)
 	out = append(out, o.files())
@@ -93,8 +93,9 @@ func Look(ctx context.Context, o Options) []Check {
 }
 
 // agents looks for the known CLIs outside of the project. bound tells that the
-// settings name who does the work.
-func agents(ctx context.Context, env []string, project string, bound bool) []Check {
+// settings name who does the work; unused names the check that
+// says why they are not used, "" if they are.
+func agents(ctx context.Context, env []string, project string, bound bool, unused string) []Check {
 	var out []Check
 	found := false
 	for _, i := range agent.Look(ctx, env, project) {
@@ -121,10 +122,14 @@ func agents(ctx context.Context, env []string, project string, bound bool) []Che
 		out = append(out, c)
 	}
 	if !found && !bound {
-		out = append(out, Check{
+		c := Check{
 			Group: "agents", Name: "any agent", Level: Missing, Says: "none is installed, and the settings name no command",
 			Means: "nothing can be started; status, check and brief work", Do: "install one of them, or name a command in " + settings.FileName,
-		})
+		}
+		if unused != "" {
+			c.Says, c.Do = "none is installed, and the project's settings are not used", "see "+unused+" below"
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -255,27 +260,30 @@ func processes() []Check {
 	return out
 }
 
-// settings reads the settings as a command would.
-func (o Options) settings() (*settings.Settings, []Check) {
+// settings reads the settings as a command would. unused names the check that says why
+// they are not used, "" if they are.
+func (o Options) settings() (_ *settings.Settings, out []Check, unused string) {
 	c := Check{Group: "settings", Name: "settings", Level: Fine, Says: "the built-in ones"}
 	trust, err := settings.OpenTrust(settings.TrustFile(o.Getenv))
 	if err != nil {
 		c.Level, c.Says, c.Means = Missing, err.Error(), "nothing in the project's "+settings.FileName+" can be used"
-		return settings.Default(), []Check{c}
+		return settings.Default(), []Check{c}, c.Name
 	}
 	set, untrusted, err := settings.Load(settings.Options{User: settings.UserFile(o.Getenv), Project: o.Dir, Trust: trust})
-	var problems settings.Problems
-	switch {
-	case errors.As(err, &problems) && len(problems) > 0:
-		p := problems[0]
-		c.Level, c.Says = Missing, fmt.Sprintf("line %d: %s", p.Line, p.Message)
-		c.Means, c.Do = "run and resume refuse to work", "correct "+p.File
-		return settings.Default(), []Check{c}
-	case err != nil:
+	if err != nil {
 		c.Level, c.Says, c.Means = Missing, err.Error(), "run and resume refuse to work"
-		return settings.Default(), []Check{c}
+		var problems settings.Problems
+		if errors.As(err, &problems) {
+			for _, p := range problems {
+				c.Says, c.Do = p.Brief(), p.Do()
+				out = append(out, c)
+			}
+		}
+		if len(out) == 0 {
+			out = []Check{c}
+		}
+		return settings.Default(), out, c.Name
 	}
-	var out []Check
 	if settings.TrustFile(o.Getenv) == "" {
 		out = append(out, Check{
 			Group: "settings", Name: "home", Level: Limited, Says: "neither XDG_STATE_HOME nor HOME names a folder",
@@ -294,12 +302,13 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	}
 	out = append([]Check{c}, out...)
 	if untrusted != nil {
+		unused = "trust"
 		out = append(out, Check{
-			Group: "settings", Name: "trust", Level: Limited, Says: "the project's " + settings.FileName + " is not trusted yet",
+			Group: "settings", Name: unused, Level: Limited, Says: "the project's " + settings.FileName + " is not trusted yet",
 			Means: "none of it is used", Do: "`reprise trust` shows what it would start and, after a yes, trusts it",
 		})
 	}
-	return set, out
+	return set, out, unused
 }
 
 // roles looks whether what is bound to roles exists, and whether anything is.

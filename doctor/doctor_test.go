@@ -104,6 +104,25 @@ func TestX10_nobody_to_do_the_work_is_essential(t *testing.T) {
 	}
 }
 
+// Settings that name a command are not said to name none, even if they are not used.
+func TestX10_settings_that_are_not_used_are_named(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"agents: {r: {command: [make]}}\nroles: {default: r}\n": "see trust below",
+		"agents: {r: {comand: [make]}}\nroles: {default: r}\n":  "see settings below",
+		"agents: {r: {preset: claude}}\nparallel: 2\n":          "see trust below",
+	} {
+		dir, home := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "reprise.yaml"), []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		checks := doctor.Look(t.Context(), doctor.Options{Dir: dir, Environ: []string{"PATH=" + home}, Getenv: func(string) string { return home }})
+		if got := find(t, checks, "any agent"); got.Do != want {
+			t.Errorf("%s: %+v", file, got)
+		}
+	}
+}
+
 // As run and resume say it: with such a repository nothing is committed.
 func TestX10_a_repository_that_git_cannot_be_asked_about(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func TestX10_a_folder_that_must_not_be_written_to(t *testing.T) {
 func TestX10_without_a_home_nothing_can_be_trusted(t *testing.T) {
 	t.Parallel()
 	for home, want := range map[string]int{"": 2, "rel": 2, t.TempDir(): 1} {
-		_, got := Options{Dir: t.TempDir(), Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}.settings()
+		_, got, _ := Options{Dir: t.TempDir(), Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}.settings()
 		if len(got) != want || want == 2 && (got[1].Level != Limited || got[1].Do == "") {
 			t.Errorf("%q: %+v", home, got)
 		}

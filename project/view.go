@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"reprise/convention"
 	"reprise/evidence/grade"
 	"reprise/examine"
+	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -288,10 +290,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 	}
 	if opts.Budget != nil {
 		if _, err := opts.Budget(r.Ref); err != nil {
-			r.Report(reprise.Finding{
-				Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
-				Message: "nothing can be started: " + err.Error(), Hint: "fix or restore the file first",
-			})
+			r.Findings = append(r.Findings, misread(root, r.Ref, err)...)
 			return true
 		}
 	}
@@ -329,6 +328,27 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		}
 	}
 	return false
+}
+
+// misread returns what keeps settings or a workflow file from being read: each mistake in
+// it with its place, named from the project's folder where it is inside.
+func misread(root string, ref reprise.Ref, err error) (out []reprise.Finding) {
+	f := reprise.Finding{
+		Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: ref.ID, Source: reprise.Source{File: ref.Path},
+		Message: "nothing can be started: " + err.Error(), Hint: "fix or restore the file first",
+	}
+	var problems doc.Problems
+	if !errors.As(err, &problems) || len(problems) == 0 {
+		return []reprise.Finding{f}
+	}
+	for _, p := range problems {
+		if inside, err := filepath.Rel(root, p.File); err == nil && filepath.IsLocal(inside) {
+			p.File = filepath.ToSlash(inside)
+		}
+		f.Source, f.Message, f.Hint = reprise.Source{File: p.File, Line: p.Line}, "nothing can be started: "+p.Brief(), p.Do()
+		out = append(out, f)
+	}
+	return out
 }
 
 // startable returns the step that the first unit of a decision begins with. The error

@@ -194,7 +194,7 @@ func verdict(j judged) (mark, text string) {
 	case j.d.Action == reprise.Repair:
 		return mark, "BLOCKED: its files do not show where it stands; repair them first"
 	case j.d.Verdict == reprise.BlockedVerdict:
-		return mark, fmt.Sprintf("BLOCKED: %s must be resolved first", count(j.plan.Validation.Conflicts, "conflict"))
+		return mark, fmt.Sprintf("BLOCKED: %s must be resolved first", count(j.plan.Validation.Conflicts, "problem"))
 	case j.d.Action == reprise.Ask && len(j.run.PendingQuestions()) > 0:
 		return "?", fmt.Sprintf("NEEDS AN ANSWER: %s open", count(len(j.run.PendingQuestions()), "question"))
 	case j.d.Action == reprise.Ask && len(j.run.Asks) > 0:
@@ -238,7 +238,7 @@ func cautions(j judged) string {
 func validationWords(v report.Validation) string {
 	var parts []string
 	if v.Conflicts > 0 {
-		parts = append(parts, count(v.Conflicts, "conflict"))
+		parts = append(parts, count(v.Conflicts, "problem"))
 	}
 	if v.Warnings > 0 {
 		parts = append(parts, count(v.Warnings, "warning"))

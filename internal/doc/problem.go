@@ -26,11 +26,7 @@ const maxShown = 120
 // the hint. Nothing in it can move a terminal's cursor.
 func (p Problem) String() string {
 	var b strings.Builder
-	b.WriteString(showable(p.File))
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-	}
-	b.WriteString(": " + p.Message)
+	b.WriteString(p.Brief())
 	if p.Line > 0 && strings.TrimSpace(p.Text) != "" {
 		text, column := window([]rune(p.Text), p.Column)
 		no := fmt.Sprintf("%5d | ", p.Line)
@@ -40,6 +36,23 @@ func (p Problem) String() string {
 		b.WriteString("\n        hint: " + p.Hint)
 	}
 	return b.String()
+}
+
+// Brief gives the place and the message, on one line.
+func (p Problem) Brief() string {
+	place := showable(p.File)
+	if p.Line > 0 {
+		place += fmt.Sprintf(":%d:%d", p.Line, p.Column)
+	}
+	return place + ": " + p.Message
+}
+
+// Do says what a person can do about it.
+func (p Problem) Do() string {
+	if p.Hint == "" {
+		return "correct it"
+	}
+	return "correct it: " + p.Hint
 }
 
 // window cuts a long line to what stands around a column.
