@@ -183,6 +183,7 @@ bin/cyclonedx-gomod: release/go.mod
 # this call alone.
 NO_REMOTE = $(if $(shell git remote),,GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://example.com/reprise/reprise)
 
+release-snapshot: export REPRISE_NEXT = $(shell sed -n '/^## [0-9]/{s/^## \([0-9.]*\).*/\1/p;q}' CHANGELOG.md)
 release-snapshot: $(RELEASE_TOOLS) ## packages for every system from this commit, in bin/release; nothing is uploaded
 	$(NO_REMOTE) PATH="$(abspath bin):$$PATH" goreleaser release --snapshot --clean --config release/goreleaser.yaml
 

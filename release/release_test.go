@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -86,6 +87,8 @@ func TestThe_deb_is_installed_in_a_clean_root_and_plays_the_demo(t *testing.T) {
 		output(t, root, "dpkg", "--root="+root, "--force-script-chrootless", "--install", deb)
 		if said := output(t, root, "dpkg", "--root="+root, "--status", "reprise"); !strings.Contains(said, "Status: install ok installed") {
 			t.Errorf("dpkg says\n%s", said)
+		} else if !strings.Contains(said, "\nVersion: "+next(t)+"~pre") || !strings.Contains(said, "\nHomepage: https://") {
+			t.Errorf("its version or its homepage is not right:\n%s", said)
 		}
 		if said := output(t, root, "chroot", root, "/usr/bin/reprise", "version"); !strings.HasPrefix(said, "reprise ") {
 			t.Errorf("in the root it says %q: it needs something that is not there", said)
@@ -101,6 +104,57 @@ func TestThe_deb_is_installed_in_a_clean_root_and_plays_the_demo(t *testing.T) {
 	works(t, filepath.Join(root, "usr/bin/reprise"))
 }
 
+// Each distribution has its own place for what zsh completes.
+func TestPackages_put_files_where_their_distribution_looks_for_them(t *testing.T) {
+	for _, p := range []struct {
+		pattern, completions string
+		list                 []string
+	}{
+		{"*_amd64.deb", "/usr/share/zsh/vendor-completions/_reprise", []string{"dpkg-deb", "--contents"}},
+		{"*.x86_64.rpm", "/usr/share/zsh/site-functions/_reprise", []string{"rpm", "--query", "--list", "--package"}},
+		{"*_x86_64.apk", "/usr/share/zsh/site-functions/_reprise", []string{"tar", "--list", "--gzip", "--absolute-names", "--file"}},
+	} {
+		if _, err := exec.LookPath(p.list[0]); err != nil {
+			t.Logf("%s is not here: %s is not looked at", p.list[0], p.pattern)
+			continue
+		}
+		name, err := filepath.Abs(one(t, p.pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := output(t, t.TempDir(), p.list[0], append(p.list[1:], name)...)
+		if !strings.Contains(held, strings.TrimPrefix(p.completions, "/")) || strings.Count(held, "_reprise\n") != 1 {
+			t.Errorf("%s has no %s, or another beside it:\n%s", name, p.completions, held)
+		}
+	}
+}
+
+// A link of a document in the tarball leads to a file in it.
+func linked(t *testing.T, root string) {
+	t.Helper()
+	code, link := regexp.MustCompile("(?ms)^ *```.*?^ *```$"), regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+	followed := 0
+	err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			followed++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %v", name, err)
+			}
+		}
+		return err
+	})
+	if err != nil || followed < 50 {
+		t.Errorf("%d links followed: %v", followed, err)
+	}
+}
+
 func TestThe_tarball_is_unpacked_and_plays_the_demo(t *testing.T) {
 	root := t.TempDir()
 	archive, err := filepath.Abs(one(t, "*_linux_"+runtime.GOARCH+".tar.gz"))
@@ -108,11 +162,12 @@ func TestThe_tarball_is_unpacked_and_plays_the_demo(t *testing.T) {
 		t.Fatal(err)
 	}
 	output(t, root, "tar", "-xzf", archive, "--strip-components=1")
-	for _, name := range []string{"README.md", "LICENSE", "man/reprise.1", "completions/reprise.zsh"} {
+	for _, name := range []string{"README.md", "LICENSE", "man/reprise.1", "completions/reprise.zsh", "integrations/claude/.claude-plugin/marketplace.json"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
 		}
 	}
+	linked(t, root)
 	works(t, filepath.Join(root, "reprise"))
 }
 
@@ -140,9 +195,25 @@ func TestEvery_system_has_its_package_and_its_sum(t *testing.T) {
 		t.Errorf("the list of parts does not name cobra: %v", err)
 	}
 	formula, err := os.ReadFile(filepath.Join(made, "homebrew/Formula/reprise.rb"))
-	if err != nil || !strings.Contains(string(formula), "sha256") {
-		t.Errorf("the formula: %v", err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, field := range []string{`desc "Find and finish`, `homepage "https://`, `version "` + next(t) + `-pre`, `license "Apache-2.0"`, `depends_on "git"`, "sha256"} {
+		if !strings.Contains(string(formula), field) {
+			t.Errorf("the formula has no %s:\n%s", field, formula)
+		}
+	}
+}
+
+// next is the release that CHANGELOG.md begins with: what a snapshot comes before.
+func next(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../CHANGELOG.md")
+	m := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)`).FindSubmatch(text)
+	if err != nil || m == nil {
+		t.Fatalf("CHANGELOG.md names no release: %v", err)
+	}
+	return string(m[1])
 }
 
 func TestTwo_builds_are_byte_for_byte_the_same(t *testing.T) {
