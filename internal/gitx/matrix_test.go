@@ -292,6 +292,25 @@ func TestOpen_refuses_with_a_reason(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+	t.Run("a damaged repository on a volume of its own", func(t *testing.T) {
+		t.Parallel()
+		dir, err := os.MkdirTemp("/dev/shm", "gitx-test-") // a mount point everywhere where it exists
+		if err != nil {
+			t.Skip("there is no second file system here:", err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		f := newRepo(t)
+		if err := os.CopyFS(filepath.Join(dir, ".git"), os.DirFS(filepath.Join(f.dir, ".git"))); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".git/HEAD"), make([]byte, 20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var refused *RefusedError
+		if _, err := Open(t.Context(), dir, Options{}); !errors.As(err, &refused) {
+			t.Errorf("%v", err)
+		}
+	})
 	t.Run("no git program", func(t *testing.T) {
 		t.Parallel()
 		f := newRepo(t)
