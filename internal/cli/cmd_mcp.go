@@ -67,18 +67,24 @@ func (a *app) within(ctx context.Context, dir string, words ...string) (out, tol
 	return said.String(), beside.String(), b.code
 }
 
-// meant lists the runs that an ambiguous name can refer to.
+// meant lists the runs that an ambiguous name can refer to. No name refers to every run
+// that was begun and is open.
 func (a *app) meant(ctx context.Context, dir, name string) (list []string) {
 	root, _ := project.Locate(dir)
-	read, err := project.Read(ctx, root, project.Options{Now: a.now()})
-	if err != nil || name == "" {
-		return nil
+	found, err := a.judgeAgain(ctx, root, project.JudgeOptions{})
+	if err != nil {
+		return nil // the command itself says so
 	}
-	hits, names := reprise.Select(read.Runs, name), reprise.Names(read.Runs)
-	for _, r := range hits {
-		if len(hits) > 1 {
-			list = append(list, names[r])
+	if name == "" {
+		open, _ := candidates(found, "")
+		for _, j := range open {
+			list = append(list, j.name)
 		}
+		return list
+	}
+	names := reprise.Names(found.Runs)
+	for _, r := range reprise.Select(found.Runs, name) {
+		list = append(list, names[r])
 	}
 	return list
 }

@@ -307,14 +307,19 @@ func oneOf(runs []*reprise.Run, names map[*reprise.Run]string) string {
 		return "there are no runs here; `reprise status` looks for them"
 	}
 	var list []string
-	for i, r := range runs {
-		if i == 8 {
-			list = append(list, "…")
-			break
-		}
+	for _, r := range runs {
 		list = append(list, names[r])
 	}
-	return "name one of: " + strings.Join(list, ", ") + "; `reprise status` shows them"
+	return "name one of: " + enumerate(list) + "; `reprise status` shows them"
+}
+
+// enumerate lists names in a sentence: the first ones, and how many more there are.
+func enumerate(names []string) string {
+	const most = 8
+	if more := len(names) - most; more > 1 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // candidates lists the runs that are meant: the named one, or all open ones that were
@@ -365,10 +370,10 @@ func worst(list []judged) reprise.Outcome {
 // command that takes one.
 func (a *app) several(verb string, list []judged) error {
 	var names []string
-	for _, j := range list[:min(8, len(list))] {
+	for _, j := range list {
 		names = append(names, j.name)
 	}
-	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+strings.Join(names, ", "), "%d runs to choose from, and there is no terminal to ask on", len(list))
+	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+enumerate(names), "%d runs to choose from, and there is no terminal to ask on", len(list))
 }
 
 // nothing says that there is no run, in the requested format.

@@ -217,6 +217,18 @@ func verdict(j judged) (mark, text string) {
 	return mark, "NOTHING TO RESUME"
 }
 
+// verdictWord is the verdict in a table. A run that needs its user first asks, whatever
+// else there is to look at.
+func verdictWord(d reprise.Decision) string {
+	switch {
+	case d.Verdict == 0 || d.Verdict == reprise.VerdictNone:
+		return "-"
+	case d.Action == reprise.Ask && d.Verdict != reprise.BlockedVerdict:
+		return "asks"
+	}
+	return d.Verdict.String()
+}
+
 // cautions names what to look at first.
 func cautions(j judged) string {
 	var parts []string

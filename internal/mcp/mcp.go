@@ -22,7 +22,7 @@ import (
 // and its exit code.
 type Command func(ctx context.Context, args ...string) (out, told string, code int)
 
-// Meant gives the runs that a name can mean, where there are several.
+// Meant gives the runs that a name can mean; without a name, all that could be resumed.
 type Meant func(ctx context.Context, name string) []string
 
 // most is how much of an answer a model gets: clients cut what is longer, or refuse it.
@@ -46,7 +46,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version st
 	look(s, "log", "What reprise recorded of a run, or of one step of it, with the last lines of what its agents printed.",
 		c, func(in logged) []string { return named([]string{"log"}, in.Run, in.Step) })
 	look(s, "preview", "What resuming a run would do, step by step, without doing any of it.",
-		c, func(in one) []string { return named([]string{"resume", "--dry-run"}, in.Run) })
+		c, func(in one) []string { return []string{"resume", "--dry-run", "--", in.Run} }) // it needs one run, so an unnamed one is chosen
 	c.record(s)
 	c.resources(s)
 	in, out = messages(in, out)
@@ -136,8 +136,12 @@ func (c caller) choose(ctx context.Context, req *mcp.CallToolRequest, args []str
 		}
 		return nil
 	}
+	question := fmt.Sprintf("%q means %d runs. Which one?", args[at], len(meant))
+	if args[at] == "" {
+		question = fmt.Sprintf("%d runs are open. Which one?", len(meant))
+	}
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"run": &mcp.ElicitParams{
-		Message: fmt.Sprintf("%q means %d runs. Which one?", args[at], len(meant)),
+		Message: question,
 		RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"run"},
 			"properties": map[string]any{"run": map[string]any{"type": "string", "title": "Run", "enum": meant}},

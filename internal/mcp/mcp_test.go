@@ -21,7 +21,7 @@ func connected(t *testing.T, run mcp.Command, options ...*sdk.ClientOptions) *sd
 	fromServer, out := io.Pipe()
 	ended := make(chan error, 1)
 	meant := func(_ context.Context, name string) []string {
-		if name == "00" {
+		if name == "00" || name == "" {
 			return []string{"001", "002"}
 		}
 		return nil
@@ -68,7 +68,11 @@ func TestWhere_a_name_means_several_runs_a_person_chooses(t *testing.T) {
 	check(asking, "00", "00")
 	check(asking, "004", "004")
 	check(connected(t, run), "00", "00") // a client that cannot ask
-	if asked != 2 {
+	answer = &sdk.ElicitResult{Action: "accept", Content: map[string]any{"run": "001"}}
+	if _, err := asking.CallTool(t.Context(), &sdk.CallToolParams{Name: "preview"}); err != nil || called[len(called)-1] != "resume --dry-run -- 001" {
+		t.Errorf("a preview of no named run calls %q: %v", called[len(called)-1], err)
+	}
+	if asked != 3 {
 		t.Errorf("asked %d times", asked)
 	}
 }
