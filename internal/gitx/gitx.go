@@ -152,7 +152,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 		configErr error
 	)
 	wg.Go(func() { safe, settings, configErr = git.neutral(ctx, real) })
-	err = r.locate(ctx, cmp.Or(place.top, place.gitDir))
+	err = r.locate(ctx)
 	wg.Wait()
 	if errors.Is(err, ErrNone) && place.kind == placeUnknown {
 		err = &RefusedError{Dir: AbsPath(real), Reason: unread.Error()}
@@ -186,14 +186,14 @@ func realDir(dir string) (string, error) {
 	return real, nil
 }
 
-// locate asks git where the repository is; found is the folder whose .git was
-// seen. Each answer is one line; the ones that may be missing stand last.
-func (r *Repo) locate(ctx context.Context, found string) error {
+// locate asks git where the repository is. Each answer is one line; the ones
+// that may be missing stand last.
+func (r *Repo) locate(ctx context.Context) error {
 	out, err := r.git.output(ctx, 1<<20, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
 		"--is-bare-repository", "--is-shallow-repository", "--show-prefix", "--show-toplevel", "--revs-only", "HEAD")
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) < 5 {
-		return r.refusal(err, found)
+		return r.refusal(err)
 	}
 	r.gitDir, r.commonDir, r.prefix = lines[0], lines[1], lines[4]
 	r.bare, r.shallow = lines[2] == "true", lines[3] == "true"
@@ -223,21 +223,15 @@ func (r *Repo) locate(ctx context.Context, found string) error {
 
 // refusal turns git's message into an error. Git has no other way to say why,
 // and with LC_ALL=C its words are stable.
-func (r *Repo) refusal(err error, found string) error {
+func (r *Repo) refusal(err error) error {
 	var failed *callError
 	if !errors.As(err, &failed) {
 		return err
 	}
 	text := failed.firstLine()
 	refused := &RefusedError{Dir: AbsPath(r.dir), Reason: text}
-	boundary := regexp.MustCompile(`\(or any parent up to mount point (.*)\)`).FindStringSubmatch(text)
-	beyond := false
-	if boundary != nil {
-		rel, err := filepath.Rel(boundary[1], found)
-		beyond = err != nil || rel == "." || !filepath.IsLocal(rel)
-	}
 	switch {
-	case beyond: // git does not look there
+	case r.beyond(text):
 		return fmt.Errorf("open repository %s: %w", r.dir, ErrNone)
 	case strings.Contains(text, "not a git repository (or any"):
 		refused.Reason = "its .git is there, and git takes it for no repository"
@@ -250,6 +244,18 @@ func (r *Repo) refusal(err error, found string) error {
 		refused.Reason = failed.Error()
 	}
 	return refused
+}
+
+// beyond reports whether git says that it looked no further up than a mount point, and
+// the repository that is there by its names lies beyond.
+func (r *Repo) beyond(text string) bool {
+	boundary := regexp.MustCompile(`\(or any parent up to mount point (.*)\)`).FindStringSubmatch(text)
+	if boundary == nil {
+		return false
+	}
+	found, _ := findGitDir(r.dir)
+	rel, err := filepath.Rel(boundary[1], cmp.Or(found.top, found.gitDir))
+	return err != nil || rel == "." || !filepath.IsLocal(rel)
 }
 
 func bareRefusal(dir string) error {

@@ -46,7 +46,7 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, paths []string) {
 	}
 	contents, err := r.objects(ctx, names)
 	if err != nil {
-		r.missed("whether a run is further along on another branch was not fully looked at", r.refusal(err, r.top))
+		r.missed("whether a run is further along on another branch was not fully looked at", r.refusal(err))
 	}
 	for i, content := range contents {
 		if content == nil {
