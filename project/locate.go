@@ -17,9 +17,13 @@ import (
 // Locate returns the folder to read, given the folder a person is in: the one containing
 // the state folder they are inside, else the nearest folder at or above dir that holds
 // state, else the top of the repository unless there are runs below dir. below is the
-// part of root that was meant, or "" for all.
+// part of root that was meant, or "" for all. A path that leads nowhere or to a file that
+// is not state is returned as it is: opening it says what is wrong.
 func Locate(dir string) (root, below string) {
 	root, below = Holder(dir)
+	if info, err := os.Stat(dir); err != nil || below == "" && !info.IsDir() {
+		return dir, ""
+	}
 	abs, err := filepath.Abs(dir)
 	if below != "" || err != nil {
 		return root, below

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"reprise"
 	"reprise/agent"
@@ -102,7 +103,9 @@ func errorCodes() []errorCode {
 		{exitUsage, has[*project.UnknownLayoutError]},
 		{exitUsage, func(err error) bool { return errors.Is(err, reprise.ErrNotFromNothing) }},
 		{exitInterrupt, func(err error) bool { return errors.Is(err, context.Canceled) }},
-		{exitUnreadable, func(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) }},
+		{exitUnreadable, func(err error) bool {
+			return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
+		}},
 	}
 }
 

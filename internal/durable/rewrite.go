@@ -14,7 +14,8 @@ import (
 // Rewrite changes a file that belongs to another program, its settings for one. change
 // gets what stands there, nil if there is no file, and returns what shall; nil removes
 // it. If it returns the same, nothing is written. A link is followed; mode and owner of
-// the file stay, and a new one has perm. name is absolute, missing folders are made.
+// the file stay, and a new one has perm; a read-only file is not changed. name is
+// absolute, missing folders are made.
 //
 // If the process dies here, the file is the old or the new one, whole. A file that
 // someone changed meanwhile is not replaced: a *reprise.ChangedError.
@@ -58,6 +59,8 @@ func rewrite(name string, perm fs.FileMode, change func(old []byte) ([]byte, err
 		like, now = &Info{Mode: perm, UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}, nil
 	case err != nil:
 		return err
+	case info.Mode.Perm()&0o200 == 0: // replacing it would get round what its owner forbade
+		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrPermission}
 	}
 	if want, got := reprise.HashOf(old), reprise.HashOf(now); want != got || (old == nil) != (now == nil) {
 		return &reprise.ChangedError{Path: base, Want: want, Got: got}

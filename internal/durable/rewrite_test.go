@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,6 +41,15 @@ func TestRewrite_keeps_mode_and_link_and_removes_what_is_nil(t *testing.T) {
 	changed := durable.Rewrite(real, 0o644, func([]byte) ([]byte, error) { return []byte("mine"), os.WriteFile(real, []byte("theirs"), 0o640) })
 	if text, _ := os.ReadFile(real); !errors.Is(changed, reprise.ErrChanged) || string(text) != "theirs" {
 		t.Errorf("a change of somebody else gave %v and %q", changed, text)
+	}
+	if err := os.Chmod(real, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.Rewrite(real, 0o644, set("forbidden")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a read-only file is changed: %v", err)
+	}
+	if err := os.Chmod(real, 0o640); err != nil {
+		t.Fatal(err)
 	}
 	if err := durable.Rewrite(real, 0o644, func([]byte) ([]byte, error) { return nil, nil }); err != nil {
 		t.Error(err)
