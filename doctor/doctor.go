@@ -175,13 +175,17 @@ func (o Options) repository(ctx context.Context) []Check {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, err := gitx.Open(ctx, o.Dir, gitx.Options{Environ: o.Environ})
-	if err == nil || errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
+	if err == nil || gitx.Absent(err) {
 		return nil
 	}
 	c := Check{
 		Group: "git", Name: "repository", Level: Limited, Says: "git cannot be used here: " + err.Error(),
 		Means: "no evidence from commits, no checkout of a run's own, no commit of what a step left",
 		Do:    "run `git status` there and see what it says",
+	}
+	var silent *gitx.NoAnswerError
+	if errors.As(err, &silent) {
+		c.Level, c.Means, c.Do = Missing, "run and resume refuse to work here until git answers", silent.Hint()
 	}
 	if strings.Contains(o.Dir, "\n") {
 		c.Do = "give the folder a name without a line break"

@@ -2,44 +2,54 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"reprise"
+	"reprise/internal/gitx"
 )
 
-// commitOf finds the commit in this checkout that carries a trailer, "" if there is none
-// or git cannot tell.
-func (w *work) commitOf(ctx context.Context, f *Attempt, value string) string {
+// commitOf finds the commit in this checkout that carries the trailer of an attempt with
+// one of the suffixes, the first of them that is there. It is "" if there is none, or no
+// such checkout, and an error if git cannot tell.
+func (w *work) commitOf(ctx context.Context, f *Attempt, key string, suffixes ...string) (commit string, err error) {
 	if w.repo == nil || f.Key == "" {
-		return ""
+		return "", nil
 	}
 	repo, err := w.repoAt(ctx, f.Dir)
-	if err != nil {
-		return ""
+	var silent *gitx.NoAnswerError
+	if errors.As(err, &silent) {
+		return "", err
 	}
-	commit, _, err := repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, value)
 	if err != nil {
-		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.Step, Message: "the commit of the step could not be determined: " + err.Error()})
-		return ""
+		return "", nil
 	}
-	return commit
+	for _, suffix := range suffixes {
+		if commit, _, err = repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, key+suffix); err != nil {
+			return "", &gitx.NoAnswerError{Dir: repo.Dir(), Cause: err}
+		}
+		if commit != "" {
+			break
+		}
+	}
+	return commit, nil
 }
 
 // commitBefore finds the latest commit of earlier attempts that were not accepted, "" if
 // there is none: this attempt may have found their work complete.
-func (w *work) commitBefore(ctx context.Context, f *Attempt) string {
+func (w *work) commitBefore(ctx context.Context, f *Attempt) (made string, err error) {
 	for _, key := range slices.Backward(w.hist.Step(f.Step).Keys) {
 		if key == f.Key {
 			continue
 		}
-		if made := first(w.commitOf(ctx, f, key+reprise.TrailerAccepted), w.commitOf(ctx, f, key)); made != "" {
-			return made
+		if made, err = w.commitOf(ctx, f, key, reprise.TrailerAccepted, ""); made != "" || err != nil {
+			break
 		}
 	}
-	return ""
+	return made, err
 }
 
 // changedAnything reports whether an attempt changed a file and left it uncommitted, also

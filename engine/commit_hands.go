@@ -69,8 +69,8 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 	if err := w.home(ctx, f); err != nil {
 		return "", err
 	}
-	if made := w.commitOf(ctx, f, f.Key+reprise.TrailerAccepted); made != "" {
-		return made, nil
+	if made, err := w.commitOf(ctx, f, f.Key, reprise.TrailerAccepted); made != "" || err != nil {
+		return made, err
 	}
 	if f.Commit {
 		made, err := w.commitRest(ctx, f)
@@ -81,7 +81,11 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 			return made, err
 		}
 	}
-	if own := w.commitOf(ctx, f, f.Key); own != "" {
+	own, err := w.commitOf(ctx, f, f.Key, "")
+	if err != nil {
+		return "", err
+	}
+	if own != "" {
 		return own, w.commitList(ctx, f)
 	}
 	if err := w.astray(ctx, f); err != nil {
@@ -90,7 +94,7 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 	if now := w.head(ctx, f.Dir); f.Head != "" && now != f.Head && !w.folders.shared(f) {
 		return now, w.commitList(ctx, f)
 	}
-	return w.commitBefore(ctx, f), nil
+	return w.commitBefore(ctx, f)
 }
 
 // commitList commits that a task is done, in its list, where its agent committed the work

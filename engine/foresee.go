@@ -68,7 +68,9 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.
 		return nil, nil, nil // it is made before anything is asked
 	}
 	p := newPreviewState(store, &Preview{Run: ref})
-	w.asPreview(ctx, p)
+	if err := w.asPreview(ctx, p); err != nil {
+		return nil, nil, err
+	}
 	w.Parallel = math.MaxInt // what is asked does not depend on the settings
 	hands := &foresight{previewHands: &previewHands{work: w, preview: p}}
 	w.hands = hands

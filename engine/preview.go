@@ -29,7 +29,9 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	p := newPreviewState(begins.Before(store), &Preview{Run: ref})
 	w.choice = c
 	archives := w.putsAway()
-	w.asPreview(ctx, p)
+	if err := w.asPreview(ctx, p); err != nil {
+		return nil, err
+	}
 	looks, caught := w, false
 	if begins.Open() {
 		if err := w.beginAgain(ctx, p, begins, archives); err != nil {
@@ -172,7 +174,9 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 	}
 	p := newPreviewState(store, &Preview{Run: ref, begins: true})
 	w.choice = c
-	w.asPreview(ctx, p)
+	if err := w.asPreview(ctx, p); err != nil {
+		return nil, err
+	}
 	p.would("It is created in %s.", ref.Path)
 	if err := w.recordAll(ctx, e.begun(events)...); err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/internal/durable"
-	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/upkeep"
 	"reprise/worktree"
@@ -206,7 +205,7 @@ type previewHands struct {
 }
 
 // asPreview makes a work only show what it would do.
-func (w *work) asPreview(ctx context.Context, p *previewState) {
+func (w *work) asPreview(ctx context.Context, p *previewState) error {
 	quiet := *w.Engine
 	now := w.Engine.Now
 	quiet.Now = func() time.Time { return now().Add(p.ahead) }
@@ -222,14 +221,13 @@ func (w *work) asPreview(ctx context.Context, p *previewState) {
 		if next, err = w.looking(w.store, ref, playbook); err != nil {
 			return nil, err
 		}
-		next.asPreview(ctx, p)
+		if err = next.asPreview(ctx, p); err != nil {
+			return nil, err
+		}
 		_, err = next.caughtUp(ctx, p)
 		return next, err
 	}
-	// As in Resume: without git nothing is done in a checkout.
-	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
-		w.repo = repo
-	}
+	return w.openRepo(ctx)
 }
 
 // hear turns progress into words of the preview.
@@ -366,11 +364,10 @@ func (h *previewHands) Land(stop context.Context, f *Attempt) (l Landing, err er
 	if f.Dir == "" {
 		return l, nil
 	}
-	l.Commit = first(h.commitOf(stop, f, f.Key+reprise.TrailerAccepted), h.commitOf(stop, f, f.Key))
-	if l.Commit == "" {
-		l.Commit = h.commitBefore(stop, f)
+	if l.Commit, err = h.commitOf(stop, f, f.Key, reprise.TrailerAccepted, ""); l.Commit == "" && err == nil {
+		l.Commit, err = h.commitBefore(stop, f)
 	}
-	return l, nil
+	return l, err
 }
 
 // Await implements Hands: it returns what has ended, and waits for nothing.

@@ -96,7 +96,9 @@ func (w *work) settle(stop context.Context, s *Seen) error {
 		case RecordEnd:
 			return w.recordEnd(ctx, s, e)
 		case LookForCommits:
-			w.lookForCommits(ctx, s)
+			if err := w.lookForCommits(ctx, s); err != nil {
+				return err
+			}
 		case RunVerify:
 			if w.verify(stop, s); s.Verifying {
 				return nil // it continues once that has ended
@@ -135,14 +137,20 @@ func (w *work) look(s *Seen) {
 
 // lookForCommits fills in what git has of an attempt and, if its end is on record, what
 // has changed since.
-func (w *work) lookForCommits(ctx context.Context, s *Seen) {
-	s.Commits = &Commits{Accepted: w.commitOf(ctx, &s.Attempt, s.Key+reprise.TrailerAccepted)}
+func (w *work) lookForCommits(ctx context.Context, s *Seen) (err error) {
+	s.Commits = &Commits{}
+	if s.Commits.Accepted, err = w.commitOf(ctx, &s.Attempt, s.Key, reprise.TrailerAccepted); err != nil {
+		return err
+	}
 	if s.Missing != "" && s.MadeBefore {
-		s.Commits.Before = w.commitBefore(ctx, &s.Attempt)
+		if s.Commits.Before, err = w.commitBefore(ctx, &s.Attempt); err != nil {
+			return err
+		}
 	}
 	if s.Held != nil && s.Commits.Accepted == "" {
 		s.Changed = w.changedSince(ctx, &s.Attempt)
 	}
+	return nil
 }
 
 // verify starts the verify command, beside all other work.

@@ -172,19 +172,30 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		return nil, err
 	}
 	w.playbook = playbook
-	repo, err := gitx.Open(ctx, e.Dir, gitx.Options{Environ: e.Environ})
-	switch {
-	case err == nil:
-		w.repo = repo
-		if lock := store.LockFile(); lock != nil {
-			// A git that outlives us keeps the lease until it is done.
-			repo.Inherit(lock)
-		}
-	case !errors.Is(err, gitx.ErrNone) && !errors.Is(err, gitx.ErrNoGit):
-		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: ref.ID, Message: "git cannot be used here: " + err.Error()})
+	if err := w.openRepo(ctx); err != nil {
+		return nil, err
 	}
-	w.sum.StateOnly = w.repo == nil
+	if lock := store.LockFile(); lock != nil && w.repo != nil {
+		// A git that outlives us keeps the lease until it is done.
+		w.repo.Inherit(lock)
+	}
 	return w, w.follow(ctx)
+}
+
+// openRepo opens the project's repository. Where there is none, there is no git, or it is
+// refused, only the state is worked on. Where git gives no answer nobody can tell, and that
+// is an error.
+func (w *work) openRepo(ctx context.Context) error {
+	repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ})
+	var silent *gitx.NoAnswerError
+	switch {
+	case errors.As(err, &silent):
+		return err
+	case err != nil && !gitx.Absent(err):
+		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: w.ref.ID, Message: "git cannot be used here: " + err.Error()})
+	}
+	w.repo, w.sum.StateOnly = repo, repo == nil
+	return nil
 }
 
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, l reprise.Layout) *work {

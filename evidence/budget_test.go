@@ -76,6 +76,14 @@ func TestGather_starts_few_processes_whatever_the_runs(t *testing.T) {
 	}
 }
 
+func TestGather_says_what_to_do_where_git_gives_no_answer_at_all(t *testing.T) {
+	t.Parallel()
+	o := newPlace(t).behind("kill -9 $$\n").gather(nil, Options{})
+	if o.Git != nil || o.GitError == "" || o.GitTodo == "" {
+		t.Errorf("%q %q %+v", o.GitError, o.GitTodo, o.Git)
+	}
+}
+
 func TestGather_does_not_wait_for_a_git_that_hangs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -103,7 +103,10 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		}
 	}
 	o.GitError = strings.Join(skipped, "; ")
-	var refused *gitx.RefusedError
+	var (
+		refused *gitx.RefusedError
+		silent  *gitx.NoAnswerError
+	)
 	switch {
 	case err == nil:
 	case errors.Is(err, gitx.ErrNone):
@@ -115,6 +118,8 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		} else {
 			o.GitTodo = refused.Hint()
 		}
+	case errors.As(err, &silent):
+		o.GitError, o.GitTodo = silent.Cause.Error(), silent.Hint()
 	default:
 		o.GitError = err.Error()
 	}

@@ -36,7 +36,7 @@ func Verify(ctx context.Context, root, command string) Outcome {
 	out := Outcome{Command: command}
 	repo, err := gitx.Open(ctx, root, gitx.Options{Timeout: 5 * time.Minute})
 	if err != nil {
-		out.Reason = "there is no repository to take a copy of: " + err.Error()
+		out.Reason = "no copy could be made: " + err.Error()
 		return out
 	}
 	out.Commit = repo.Head()

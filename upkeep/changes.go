@@ -56,7 +56,7 @@ func (t Tender) Changes(ctx context.Context, h *History, step string) (map[int]C
 		return nil, err
 	}
 	repo, err := new(repository).open(ctx, store)
-	if errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
+	if gitx.Absent(err) {
 		return out, nil
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func (g *repository) stateOf(ctx context.Context, store *durable.Store, r *repri
 		return out
 	}
 	repo, err := g.open(ctx, store)
-	if errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
+	if gitx.Absent(err) {
 		return out
 	}
 	if err == nil {

@@ -31,7 +31,7 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 		return nil
 	}
 	repo, err := git.open(ctx, store)
-	if errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
+	if gitx.Absent(err) {
 		return nil
 	}
 	if err != nil {

@@ -51,6 +51,29 @@ type RefusedError struct {
 // Error gives the operation, the folder and the reason.
 func (e *RefusedError) Error() string { return fmt.Sprintf("open repository %s: %s", e.Dir, e.Reason) }
 
+// Absent reports whether an error of Open says that there is nothing to ask: no
+// repository, or no git.
+func Absent(err error) bool { return errors.Is(err, ErrNone) || errors.Is(err, ErrNoGit) }
+
+// NoAnswerError means that git did not answer: it took too long, was killed, could not
+// be started or could not read what it was asked about. That says nothing about what
+// the repository holds, not even whether there is one.
+type NoAnswerError struct {
+	Dir   AbsPath
+	Cause error
+}
+
+// Error gives the operation, the folder and the cause.
+func (e *NoAnswerError) Error() string { return fmt.Sprintf("ask git in %s: %v", e.Dir, e.Cause) }
+
+// Unwrap gives the cause.
+func (e *NoAnswerError) Unwrap() error { return e.Cause }
+
+// Hint says what a person can do.
+func (e *NoAnswerError) Hint() string {
+	return "`git -C " + reprise.Pasted(string(e.Dir), "FOLDER") + " log -1` shows whether git answers; try again once it does"
+}
+
 // Hint says what a person can do.
 func (e *RefusedError) Hint() string {
 	if e.Bare {
@@ -125,10 +148,19 @@ func (r *Repo) missed(what string, err error) {
 }
 
 // Open finds the repository that dir lies in. The error is, or wraps, ErrNone,
-// ErrNoGit or a *RefusedError; any other is a fault of git or of the machine.
+// ErrNoGit, a *RefusedError or a *NoAnswerError.
 //
 // Open starts two processes. Both read settings only.
 func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
+	r, err := open(ctx, dir, opts)
+	var refused *RefusedError
+	if err != nil && !Absent(err) && !errors.As(err, &refused) {
+		err = &NoAnswerError{AbsPath(dir), err}
+	}
+	return r, err
+}
+
+func open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	real, err := realDir(dir)
 	if err != nil {
 		return nil, err
@@ -170,18 +202,18 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 func realDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("open repository %s: %w", dir, err)
+		return "", err
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return "", fmt.Errorf("open repository %s: %w", dir, err)
+		return "", err
 	}
 	info, err := os.Stat(real)
 	if err != nil {
-		return "", fmt.Errorf("open repository %s: %w", dir, err)
+		return "", err
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("open repository %s: not a folder", dir)
+		return "", errors.New("not a folder")
 	}
 	return real, nil
 }
@@ -192,7 +224,12 @@ func (r *Repo) locate(ctx context.Context) error {
 	out, err := r.git.output(ctx, 1<<20, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
 		"--is-bare-repository", "--is-shallow-repository", "--show-prefix", "--show-toplevel", "--revs-only", "HEAD")
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) < 5 {
+	switch {
+	case err != nil && exitCode(err) < 0:
+		return err // whatever it said until then
+	case len(lines) < 5 && err == nil:
+		return errors.New("git rev-parse: it says nothing")
+	case len(lines) < 5:
 		return r.refusal(err)
 	}
 	r.gitDir, r.commonDir, r.prefix = lines[0], lines[1], lines[4]

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"reprise"
 )
@@ -322,6 +323,21 @@ func TestOpen_refuses_with_a_reason(t *testing.T) {
 			_, err := Open(t.Context(), f.dir, Options{Environ: []string{path}})
 			if !errors.Is(err, ErrNoGit) {
 				t.Errorf("%s: %v", path, err)
+			}
+		}
+	})
+	t.Run("a git that does not answer", func(t *testing.T) {
+		t.Parallel()
+		f := newRepo(t)
+		bin := t.TempDir()
+		for _, does := range []string{"kill -9 $$", "exec sleep 100", "echo 1; echo 2; echo 3; echo 4; echo 5; kill -9 $$", "exit 0"} {
+			if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(t.Context(), f.dir, Options{Environ: []string{"PATH=" + bin + ":" + os.Getenv("PATH")}, Timeout: 200 * time.Millisecond})
+			var silent *NoAnswerError
+			if !errors.As(err, &silent) || Absent(err) || silent.Hint() == "" {
+				t.Errorf("%s: %v", does, err)
 			}
 		}
 	})

@@ -22,7 +22,7 @@ import (
 func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git, []string, error) {
 	real, err := realDir(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &NoAnswerError{AbsPath(dir), err}
 	}
 	p, err := findGitDir(real)
 	switch {

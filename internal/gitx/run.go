@@ -39,11 +39,14 @@ func newRunner(dir string, opts Options) (runner, error) {
 
 // neutral gives a runner for a folder in which every program that its settings
 // name is overridden, with those settings. more is set beside the profile. The
-// error is a *RefusedError.
+// error is a *RefusedError, unless git gave no answer.
 func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runner, []setting, error) {
 	out := *g
 	out.dir, out.env = dir, environment(g.environ, profile)
 	settings, err := query(ctx, &out, readSettings, "config", "-z", "--list")
+	if err != nil && exitCode(err) < 0 {
+		return out, nil, err
+	}
 	if err != nil {
 		return out, nil, &RefusedError{Dir: AbsPath(dir), Reason: "its settings cannot be listed, so it is not safe to ask it: " + err.Error()}
 	}

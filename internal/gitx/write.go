@@ -124,7 +124,7 @@ func (r *Repo) checkout(op, dir string) (place, error) {
 	}
 	real, err := realDir(dir)
 	if err != nil {
-		return place{}, err
+		return place{}, fmt.Errorf("%s %s: %w", op, dir, err)
 	}
 	p, err := findGitDir(real)
 	switch {
