@@ -55,8 +55,9 @@ type bad struct {
 	// again is how often a restart may launch it once more: what would have
 	// told was taken away.
 	again int
-	// stuck is set where a command of ours must mend it first.
-	stuck bool
+	// stuck is set where a command of ours must mend it first, held where its work is
+	// complete and only to be committed.
+	stuck, held bool
 
 	// says is a piece of what a person must be told, one of several parted by |;
 	// none if the run is to end well all the same.
@@ -149,7 +150,7 @@ exit 0`, says: lacking + "|before it began", most: 3},
 w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || git -C "$w" checkout -q auto-claude/001-health-endpoint`},
 	{name: "merge in progress", script: `git checkout -q -b side; echo side > clash.txt; git add clash.txt; git commit -q -m side; git checkout -q -; echo main > clash.txt; git add clash.txt; git commit -q -m main; git merge side; exit 3`,
 		says: "exit code 3|merge|side is checked out", most: 3, fix: `for w in "$PROJECT" "$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; do [ ! -d "$w" ] || { git -C "$w" merge --abort; git -C "$w" checkout -q main || git -C "$w" checkout -q auto-claude/001-health-endpoint; } 2> /dev/null || true; done`},
-	{name: "index lock left", not: "sdc", script: `: > "$(git rev-parse --git-dir)/index.lock"; "$ACTOR" act; exit 0`, says: "index.lock|lock", most: 3, fix: `find "$PROJECT/.git" -name index.lock -delete`},
+	{name: "index lock left", not: "sdc", script: `: > "$(git rev-parse --git-dir)/index.lock"; "$ACTOR" act; exit 0`, says: "index.lock|lock", most: 3, held: true, fix: `find "$PROJECT/.git" -name index.lock -delete`},
 	{name: "worktree deleted", only: "build", script: `d=$(pwd); cd /; rm -rf "$d"; exit 3`, says: "exit code 3|checkout", most: 3},
 	{name: "worktree deleted and all is well", only: "build", script: `d=$(pwd); ` + say + `cd /; rm -rf "$d"; exit 0`, says: "times: its checkout is gone", most: 3},
 	{name: "worktree moved", only: "build", script: `d=$(pwd); cd /; mv "$d" "$OUT/moved.$REPRISE_ATTEMPT"; exit 3`, says: "exit code 3|checkout", most: 3},
@@ -376,14 +377,21 @@ func (p *trial) heal() {
 		run(p, p.dir, []string{"PROJECT=" + p.dir, "OUT=" + p.out, "STATE=" + p.ref.Path}, "sh", filepath.Join(p.out, "fix.sh"))
 	}
 	c := engine.Choice{From: p.stage.victim}
+	if p.bad.held {
+		c = engine.Choice{}
+	}
 	if p.bad.set != nil {
 		c = engine.Choice{} // mending the settings is enough: nothing has failed
 		if n := count(events(p, p.dir, p.ref), reprise.StepFailed, ""); n > 0 {
 			p.Errorf("%d attempts failed that were never started", n)
 		}
 	}
+	before := p.launches()
 	sum, told := p.resume(p.engine(true), c)
 	p.Logf("healed:\n%s", told)
+	if again := p.launches() > before; again == p.bad.held {
+		p.Errorf("the step was launched again: %v", again)
+	}
 	if sum == nil || sum.State != p.stage.state {
 		p.Errorf("a good agent does not bring it to its end:\n%s", told)
 	}

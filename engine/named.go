@@ -15,6 +15,7 @@ type StepError struct {
 	Steps           []string // those it has
 	Later           bool     // others come with the work
 	Why             string   // "" for one that it does not have
+	Todo            string   // what a person can do about Why
 }
 
 // Error implements error.
@@ -33,7 +34,7 @@ func (e *StepError) Hint() string {
 	var parts []string
 	switch {
 	case e.Why != "":
-		return ""
+		return e.Todo
 	case len(e.Steps) > 20:
 		parts = append(parts, "its steps are "+strings.Join(e.Steps[:20], ", ")+", …")
 	case len(e.Steps) > 0:

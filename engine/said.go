@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/project"
 )
 
 // chosenEvents are what a person chose for single steps, as events in this order: steps
@@ -81,14 +82,20 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 	for _, step := range steps {
 		switch s := run.Step(step); {
 		case s == nil:
-			return fmt.Errorf("skip %s: the files of %s have no such step", step, run.ID)
+			return &StepError{Run: "resume " + run.ID, Why: "skip " + step + ": its files have no such step", Todo: "`reprise check RUN` shows its steps"}
 		case !s.Status.Closed():
-			return fmt.Errorf("skip %s: the files of %s have no place for it: it would still be %s", step, run.ID, s.Status)
+			return &StepError{
+				Run: "resume " + run.ID, Why: fmt.Sprintf("skip %s: its files have no place for that: it would still be %s", step, s.Status),
+				Todo: "`reprise resume RUN` does it",
+			}
 		}
 	}
 	for _, ev := range closed {
 		if slices.ContainsFunc(run.PendingQuestions(), func(q reprise.Question) bool { return q.ID == ev.Question }) {
-			return fmt.Errorf("skip the question %s: the files of %s have no place for it: it would still be asked", ev.Question, run.ID)
+			return &StepError{
+				Run: "resume " + run.ID, Why: "skip the question " + ev.Question + ": its files have no place for that: it would still be asked",
+				Todo: "`reprise answer RUN` asks it",
+			}
 		}
 	}
 	return nil
@@ -166,16 +173,31 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
 	if at < 0 && !failed && !w.offered(step) {
-		return nil, fmt.Errorf("begin at %s: %s has no such step, or it cannot begin again", step, w.ref.ID)
+		return nil, &StepError{
+			Run: "resume " + w.ref.ID, Why: "begin at " + step + ": it has no such step, or it cannot begin again",
+			Todo: "`reprise check RUN` shows its steps; `reprise resume RUN` continues with what is not done",
+		}
 	}
-	stages := w.tiredStages()
 	if at < 0 {
 		// The files have it only once it is done: its failures are forgiven.
+		stages := w.tiredStages()
 		if !slices.Contains(stages, step) {
 			stages = append(stages, step)
 		}
 		return resetsOf(stages), nil
 	}
+	events, back, err := w.resetsAt(ctx, at)
+	if err == nil && !back && !failed {
+		err = &StepError{
+			Run: "resume " + w.ref.ID, Why: "begin at " + step + ": its files cannot mark it as not done", Todo: w.insteadOf(ctx, at),
+		}
+	}
+	return events, err
+}
+
+// resetsAt is resetsFrom for a step of the files. back is false if they cannot take it back.
+func (w *work) resetsAt(ctx context.Context, at int) (events []reprise.Event, back bool, err error) {
+	step := w.run.Steps[at].ID
 	rests := w.againFrom(at)
 	var again []string
 	for i := range w.run.Steps[at:] {
@@ -187,15 +209,34 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 	}
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
-	events := resetsOf(append(stages, again...))
+	events = resetsOf(append(w.tiredStages(), again...))
 	run, err := w.imagined(ctx, events)
 	if err != nil {
-		return nil, fmt.Errorf("begin at %s: %w", step, err)
+		return nil, false, fmt.Errorf("begin at %s: %w", step, err)
 	}
-	if s := run.Step(step); s != nil && s.Status.Closed() && !failed {
-		return nil, fmt.Errorf("begin at %s: the files of %s cannot mark it as not done", step, w.ref.ID)
+	s := run.Step(step)
+	return events, s == nil || !s.Status.Closed(), nil
+}
+
+// insteadOf says what a person can do who wants a step done again that the files cannot
+// take back.
+func (w *work) insteadOf(ctx context.Context, at int) string {
+	s := &w.run.Steps[at]
+	if w.hist.Step(s.ID).Held != nil {
+		return "`reprise resume RUN` commits what it left, once git can"
 	}
-	return events, nil
+	for _, e := range w.assignmentOf(s.ID).Expect {
+		if e.Path != w.ref.Path && project.ByPresence(s, []reprise.Expected{e}) {
+			return fmt.Sprintf("`mv %s %s` takes back that it is done; then `reprise resume RUN` does it again",
+				reprise.Pasted(e.Path, "FILE"), reprise.Pasted(e.Path+".old", "FILE.old"))
+		}
+	}
+	for i := at + 1; i < len(w.run.Steps); i++ {
+		if _, back, err := w.resetsAt(ctx, i); err == nil && back {
+			return "`reprise resume RUN --from " + reprise.Pasted(w.run.Steps[i].ID, "STEP") + "` begins at the next step that they can"
+		}
+	}
+	return "`reprise resume RUN` continues with what is not done"
 }
 
 // resetsOf are the events by which a person has steps done again.

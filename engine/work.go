@@ -187,11 +187,12 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 // is an error.
 func (w *work) openRepo(ctx context.Context) error {
 	repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ})
-	var silent *gitx.NoAnswerError
+	var refused *gitx.RefusedError
 	switch {
-	case errors.As(err, &silent):
+	case err == nil, gitx.Absent(err):
+	case !errors.As(err, &refused):
 		return err
-	case err != nil && !gitx.Absent(err):
+	default:
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: w.ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
 	w.repo, w.sum.StateOnly = repo, repo == nil

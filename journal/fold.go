@@ -328,10 +328,15 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.DeferredUntil = ev.Until
 	case reprise.StepReset:
 		s.end(ev)
-		s.owe(ev)
-		if ev.Actor == reprise.Person {
-			s.forgive()
-			s.Owed, s.Session = nil, ""
+		if ev.Actor != reprise.Person {
+			s.owe(ev)
+			break
+		}
+		s.forgive()
+		s.Session = ""
+		if was := s.Owed; was != nil {
+			// What it left still proves nothing.
+			s.owe(&reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: was.Phase, Actor: was.Actor, Expect: was.Expect})
 		}
 	case reprise.StepResolved:
 		if ev.Outcome == string(reprise.Rerun) {

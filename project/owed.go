@@ -21,7 +21,7 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		return // a person has yet to decide whether it is built again
 	}
 	for id, h := range v.History.Steps {
-		if _, busy := v.AtWork[id]; busy || v.Parked[id] != "" || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
+		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
 			continue
 		}
 		const why = "its last attempt was not accepted"

@@ -66,6 +66,9 @@ type NoAnswerError struct {
 // Error gives the operation, the folder and the cause.
 func (e *NoAnswerError) Error() string { return fmt.Sprintf("ask git in %s: %v", e.Dir, e.Cause) }
 
+// Outcome tells that nothing continues before git answers.
+func (e *NoAnswerError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // Unwrap gives the cause.
 func (e *NoAnswerError) Unwrap() error { return e.Cause }
 
@@ -148,13 +151,13 @@ func (r *Repo) missed(what string, err error) {
 }
 
 // Open finds the repository that dir lies in. The error is, or wraps, ErrNone,
-// ErrNoGit, a *RefusedError or a *NoAnswerError.
+// ErrNoGit, a *RefusedError, a *NoAnswerError or context.Canceled.
 //
 // Open starts two processes. Both read settings only.
 func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	r, err := open(ctx, dir, opts)
 	var refused *RefusedError
-	if err != nil && !Absent(err) && !errors.As(err, &refused) {
+	if err != nil && !Absent(err) && !errors.As(err, &refused) && !errors.Is(err, context.Canceled) {
 		err = &NoAnswerError{AbsPath(dir), err}
 	}
 	return r, err
