@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -57,7 +58,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 		if err != nil {
 			problem = "whether finished work is still there was not fully looked at: " + err.Error()
 		}
-		for _, hash := range commits[:min(len(commits), gitx.MaxRemains)] {
+		for _, hash := range commits {
 			a := remains[hash]
 			if c := reached[hash]; c != nil {
 				a.Branch = c.Branch
@@ -71,9 +72,6 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	return out, problem
 }
 
-// maxWrote bounds of how many commits with accepted work the files are listed.
-const maxWrote = 1000
-
 // removed finds the files that were there when something was last done for an open run and
 // that other commits took away since, and which of the run's commits wrote files at all.
 func removed(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise.Observed) (problem string) {
@@ -85,21 +83,20 @@ func removed(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *repri
 			}
 		}
 	}
-	var err error
-	if o.Removed, err = repo.Removed(ctx, slices.Sorted(maps.Keys(bases))); err == nil {
-		for _, r := range runs {
-			if r == nil || !r.State.Open() || len(o.Removed[r.LastMade(o.Git)]) == 0 {
-				continue
-			}
-			for i := range r.Steps {
-				if l := r.Steps[i].Accepted; l != nil && l.Commit != "" && o.Git.Known[l.Commit] && len(wrote) < maxWrote {
-					wrote = append(wrote, l.Commit)
-				}
+	var missed, err error
+	o.Removed, missed = repo.Removed(ctx, slices.Sorted(maps.Keys(bases)))
+	for _, r := range runs {
+		if r == nil || !r.State.Open() || len(o.Removed[r.LastMade(o.Git)]) == 0 {
+			continue
+		}
+		for i := range r.Steps {
+			if l := r.Steps[i].Accepted; l != nil && l.Commit != "" && o.Git.Known[l.Commit] {
+				wrote = append(wrote, l.Commit)
 			}
 		}
-		o.Wrote, err = repo.Wrote(ctx, wrote)
 	}
-	if err != nil {
+	o.Wrote, err = repo.Wrote(ctx, wrote)
+	if err = cmp.Or(missed, err); err != nil {
 		problem = "whether files of finished work were deleted was not fully looked at: " + err.Error()
 	}
 	return problem

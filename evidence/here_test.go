@@ -5,6 +5,8 @@ package evidence
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,6 +98,53 @@ func TestX4_work_that_was_accepted_is_looked_for_where_the_run_goes_on(t *testin
 			}
 			if !o.Git.Known[commit] {
 				t.Error("git was not asked for the commit")
+			}
+		})
+	}
+}
+
+// However much was set back, all of it is looked for.
+func TestX4_many_commits_that_were_taken_back_are_all_told(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	base := p.commit("first", "first")
+	r := &reprise.Run{Ref: reprise.Ref{ID: "r"}, State: reprise.Interrupted}
+	for i := range 70 {
+		commit := p.commit("new"+strconv.Itoa(i), "work")
+		r.Steps = append(r.Steps, reprise.Step{ID: strconv.Itoa(i), Status: reprise.Done, Accepted: &reprise.Acceptance{Commit: commit}})
+	}
+	p.git("reset", "-q", "--hard", base)
+	o := p.gather([]*reprise.Run{r}, Options{})
+	for i := range r.Steps {
+		if a := o.Astray[r.Steps[i].Accepted.Commit]; a.Undone != 1 {
+			t.Errorf("of step %d: %+v", i, a)
+		}
+	}
+}
+
+// A commit with more changes than are looked at is not taken for one that is all here.
+func TestX4_what_is_beyond_our_bounds_is_said_not_to_be_looked_at(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(p place){
+		"taken back":    func(p place) { p.git("reset", "-q", "--hard", "HEAD~1") },
+		"deleted since": func(p place) { p.git("rm", "-q", "-r", "many"); p.git("commit", "-q", "-m", "smaller") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.commit("first", "first")
+			for i := range 5001 {
+				gittest.Write(t, p.dir, "many/"+strconv.Itoa(i), "one of many")
+			}
+			commit := p.commit("new", "work\n\nReprise-Step: r/a#1@abc+accepted")
+			then(p)
+			r := &reprise.Run{
+				Ref: reprise.Ref{Layout: "eventrun", ID: "r", Path: "runs/r"}, State: reprise.Interrupted,
+				Steps: []reprise.Step{{ID: "a", Status: reprise.Done, Accepted: &reprise.Acceptance{Commit: commit, Key: "r/a#1@abc"}}},
+			}
+			o := p.gather([]*reprise.Run{r}, Options{})
+			if !strings.Contains(o.GitError, "not fully looked at") || !o.Git.Unheard {
+				t.Errorf("%q %v", o.GitError, o.Git.Unheard)
 			}
 		})
 	}

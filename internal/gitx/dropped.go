@@ -15,6 +15,10 @@ import (
 // maxReflog bounds how much is read of the end of a reflog.
 const maxReflog = 1 << 20
 
+// maxDropped bounds how many commits that are on no branch are listed: a person is told
+// that there are some, and the latest of them.
+const maxDropped = 64
+
 // dropped gives the latest commits that were made in this checkout and that none of the
 // listed ones is or replaced, the newest first. The reflog of the head tells of them, and
 // no git is asked.
@@ -29,7 +33,7 @@ func (r *Repo) dropped(commits []reprise.Commit) (out []reprise.Commit) {
 	}
 	for _, line := range slices.Backward(strings.Split(string(text), "\n")) {
 		c, ok := madeIn(line)
-		if !ok || have[c.Hash] || have[c.Subject] || len(out) == MaxRemains {
+		if !ok || have[c.Hash] || have[c.Subject] || len(out) == maxDropped {
 			continue
 		}
 		have[c.Hash] = true

@@ -2,6 +2,7 @@ package gitx
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -13,26 +14,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"reprise"
 )
 
-// MaxRemains bounds how many commits Remains looks for in one call.
-const MaxRemains = 64
+// maxLooked bounds of how many commits one call compares the files.
+const maxLooked = 1000
+
+// bounded gives the names of commits that one call looks at, and an error that says how
+// many it leaves out.
+func bounded(commits []string) (names []string, err error) {
+	names = slices.DeleteFunc(slices.Clone(commits), func(c string) bool { return !objectName(c) })
+	if over := len(names) - maxLooked; over > 0 {
+		names, err = names[:maxLooked], fmt.Errorf("%d of %d commits were left out: there are too many", over, len(names))
+	}
+	return names, err
+}
 
 // Remains tells of commits, by whole hash, what of them is in a folder that is a
 // checkout of this repository, committed or not. Files that except names do not count. A merge
-// tells nothing, and neither does a commit that the repository does not have. It changes
-// nothing.
+// tells nothing, and neither does a commit that the repository does not have. What was found
+// is returned also with an error, which tells what was not looked at. It changes nothing.
 func (r *Repo) Remains(ctx context.Context, top string, commits []string, except func(name string) bool) (map[string]reprise.Astray, error) {
-	var known []string
-	for _, c := range commits[:min(len(commits), MaxRemains)] {
-		if objectName(c) {
-			known = append(known, c)
-		}
-	}
+	known, over := bounded(commits)
 	out := map[string]reprise.Astray{}
 	if len(known) == 0 {
 		return out, nil
@@ -57,17 +64,19 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		}
 		out[commit] = a
 	}, "--root", "--no-renames")
-	return out, err
+	return out, cmp.Or(err, over)
 }
 
-// diffTrees reads the changes of commits to files, for each commit no more than are looked
-// at. A line of the input is a commit, with another one in place of its parents behind it.
+// diffTrees reads the changes of commits to files. A line of the input is a commit, with
+// another one in place of its parents behind it. It is an error if a commit has more changes
+// than are looked at; use got the first of them.
 func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, name, was, is string), args ...string) error {
 	if len(lines) == 0 {
 		return nil
 	}
 	args = append([]string{"diff-tree", "--stdin", "-r", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
-	return r.git.stream(ctx, []byte(strings.Join(lines, "\n")+"\n"), func(in *bufio.Reader) error {
+	var over error
+	err := r.git.stream(ctx, []byte(strings.Join(lines, "\n")+"\n"), func(in *bufio.Reader) error {
 		f, commit, listed := fields{in, 0}, "", 0
 		return f.each(func(word string) error {
 			change, ok := strings.CutPrefix(word, ":")
@@ -85,10 +94,13 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, n
 			}
 			if listed++; listed <= maxFiles {
 				use(commit, name, part[2], part[3])
+			} else {
+				over = fmt.Errorf("commit %.12s has changes in more than %d files", commit, maxFiles)
 			}
 			return nil
 		})
 	}, args...)
+	return cmp.Or(err, over)
 }
 
 // blobAt is the name that git would give to what a file holds, as long as its others

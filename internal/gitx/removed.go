@@ -1,23 +1,23 @@
 package gitx
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
 )
 
 // Removed tells of commits, by whole hash, which of their files are neither in the head nor
-// in the checkout, under any name. It changes nothing.
+// in the checkout, under any name. What was found is returned also with an error, which
+// tells what was not looked at. It changes nothing.
 func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]string, error) {
-	var lines []string
-	for _, c := range commits[:min(len(commits), MaxRemains)] {
-		if objectName(c) && objectName(r.head) {
-			lines = append(lines, c+" "+r.head) // what it adds to the head, as if that were its parent
-		}
-	}
 	out := map[string][]string{}
-	if len(lines) == 0 {
+	lines, over := bounded(commits)
+	if len(lines) == 0 || !objectName(r.head) {
 		return out, nil
+	}
+	for i := range lines {
+		lines[i] += " " + r.head // what it adds to the head, as if that were its parent
 	}
 	root, err := os.OpenRoot(r.top)
 	if err != nil {
@@ -29,20 +29,16 @@ func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]stri
 			out[commit] = append(out[commit], relSlash(r.prefix, name))
 		}
 	}, renames(r.partial), "--diff-filter=A")
-	return out, err
+	return out, cmp.Or(err, over)
 }
 
-// Wrote tells of commits, by whole hash, which files they added or changed.
+// Wrote tells of commits, by whole hash, which files they added or changed. What was found is
+// returned also with an error, which tells what was not looked at.
 func (r *Repo) Wrote(ctx context.Context, commits []string) (map[string][]string, error) {
-	var known []string
-	for _, c := range commits {
-		if objectName(c) {
-			known = append(known, c)
-		}
-	}
+	known, over := bounded(commits)
 	out := map[string][]string{}
 	err := r.diffTrees(ctx, known, func(commit, name, _, _ string) {
 		out[commit] = append(out[commit], relSlash(r.prefix, name))
 	}, "--root", "--no-renames", "--diff-filter=AM")
-	return out, err
+	return out, cmp.Or(err, over)
 }
