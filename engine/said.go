@@ -236,7 +236,12 @@ func (w *work) insteadOf(ctx context.Context, at int) string {
 			return "`reprise resume RUN --from " + reprise.Pasted(w.run.Steps[i].ID, "STEP") + "` begins at the next step that they can"
 		}
 	}
-	return "`reprise resume RUN` continues with what is not done"
+	for _, c := range s.Claims {
+		if c.Won {
+			return fmt.Sprintf("%s says that it is done: change that by hand, then `reprise resume RUN` continues from there", c.Source)
+		}
+	}
+	return "`reprise check RUN --full` shows what says that it is done"
 }
 
 // resetsOf are the events by which a person has steps done again.
