@@ -99,6 +99,14 @@ func TestDocuments_can_be_followed_by_typing_what_they_say(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Not the folders of the system: a real agent may be installed there.
+	for _, name := range []string{"bash", "cat", "cp", "date", "git", "mkdir", "rm", "sed", "sh", "true", "zsh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	home := ""
 	at, seen := map[string]string{}, map[int]bool{}
 	for _, b := range blocks(t) {
@@ -159,7 +167,7 @@ func TestDocuments_can_be_followed_by_typing_what_they_say(t *testing.T) {
 				}
 			}
 			c := commandOnTerminal(t, dir, 100, 40, []string{
-				"PATH=" + filepath.Join(bin, cmp.Or(s.cli, "claude")) + ":" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "EXAMPLES=" + examples, "WENT=" + filepath.Join(top, "went"),
+				"PATH=" + filepath.Join(bin, cmp.Or(s.cli, "claude")) + ":" + bin, "HOME=" + home, "EXAMPLES=" + examples, "WENT=" + filepath.Join(top, "went"),
 				"PAGER=cat", "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com",
 			}, exec.Command(s.shell, "-c", "trap : INT\n"+part+"\ncode=$?; pwd > \"$WENT\"; exit $code"))
 			if s.keys == nil {
