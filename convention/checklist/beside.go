@@ -168,16 +168,12 @@ func (l *list) reportOverall(r *doc.Reader, run *reprise.Run) {
 		if p.Done == p.Total {
 			severity = reprise.Info
 		}
-		word := at.word
-		if len(word) == 1 {
-			word = "[" + word + "]"
-		}
 		if p.Total == 0 || at.status == reprise.Skipped || (at.status == reprise.Done) == (p.Done == p.Total) {
 			continue
 		}
 		r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: severity, Subject: run.ID, Source: at.source,
-			Message: fmt.Sprintf("it says %q of this list, of which %d of %d tasks are done; the tasks count", doc.Clip(word, 40), p.Done, p.Total),
+			Message: fmt.Sprintf("it says %q of this list, of which %d of %d tasks are done; the tasks count", at.said(), p.Done, p.Total),
 		})
 	}
 }

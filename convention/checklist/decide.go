@@ -39,7 +39,7 @@ func (l *list) decide(run *reprise.Run) {
 		return
 	case !open && l.unfinished() != nil:
 		whole := l.unfinished()
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but %s is still %q", done, whole.id, doc.Clip(whole.deciding().word, 40))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every required part is %s, but %s itself is still %q", done, whole.id, whole.deciding().said())
 		return
 	case !open && len(l.left()) > 0:
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but boxes that are not written as tasks are open: %d", done, len(l.left()))
@@ -72,7 +72,7 @@ func (l *list) whyNot() string {
 		case len(needs) > 0:
 			return it.id + " needs " + strings.Join(needs[:min(3, len(needs))], ", ")
 		default:
-			return fmt.Sprintf("%s is %q", it.id, doc.Clip(it.deciding().word, 40))
+			return fmt.Sprintf("%s is %q", it.id, it.deciding().said())
 		}
 	}
 	return "every task is closed"
@@ -330,12 +330,10 @@ func (l *list) isHere(it *item) bool {
 	})
 }
 
-// unfinished returns a task with parts that is itself open, or nil. If all its parts are
-// closed, some may be missing. A task is open while an optional part is.
+// unfinished returns a task with parts that is itself open, or nil: some parts may be
+// missing.
 func (l *list) unfinished() *item {
-	i := slices.IndexFunc(l.whole, func(w item) bool {
-		return !w.optional && !w.status().Closed() && !slices.ContainsFunc(l.parts(&w, l.items), (*item).spare)
-	})
+	i := slices.IndexFunc(l.whole, func(w item) bool { return !w.optional && !w.status().Closed() })
 	if i < 0 {
 		return nil
 	}

@@ -145,7 +145,7 @@ func Families() []Family { return families() }
 var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
-	numbered := regexp.MustCompile("^(?P<optional>\\*?)\\s*(?:Task )?[*`\\[]*(?P<id>\\d+(?:\\.\\d+)*)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)")
+	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+(?:\\.\\d+)*)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
 	phases := regexp.MustCompile(`^Phase (?P<id>\d+)`)
 	return []Family{
 		{
@@ -156,12 +156,14 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "kiro", Form: Boxes, Words: begun, Title: "Implementation Plan", Parallel: "(P)", Unnumbered: true,
-			Lists: []string{".kiro/specs/*/tasks.md"}, Marks: []string{".kiro"}, Item: numbered,
+			Lists: []string{".kiro/specs/*/tasks.md"}, Marks: []string{".kiro"},
+			// A star that is set off marks an optional task; a number in stars does not.
+			Item:   regexp.MustCompile(`^(?:(?P<optional>\*)\s+)?` + numbered),
 			Inputs: []string{"requirements.md", "design.md", "bugfix.md"},
 		},
 		{
 			Name: "openspec", Form: Boxes, Words: boxes, Title: "Tasks", Unnumbered: true,
-			Lists: []string{"openspec/changes/*/tasks.md"}, Archived: "openspec/changes/archive/*/tasks.md", Marks: []string{"openspec"}, Item: numbered,
+			Lists: []string{"openspec/changes/*/tasks.md"}, Archived: "openspec/changes/archive/*/tasks.md", Marks: []string{"openspec"}, Item: regexp.MustCompile(`^(?:\*\s+)?` + numbered),
 			Inputs: []string{"proposal.md", "design.md"},
 		},
 		{

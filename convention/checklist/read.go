@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -36,6 +37,8 @@ type list struct {
 // item is one task.
 type item struct {
 	id, text, phase string
+	number          string // its id as written, which several tasks may have
+	section         int    // the line of the heading right above it
 	parallel        bool
 	optional        bool     // need not be done
 	person          bool     // only a person can do it
@@ -80,6 +83,14 @@ func (it *item) deciding() place {
 		}
 	}
 	return it.places[0]
+}
+
+// said returns the word or, with its brackets, the mark in a box.
+func (p place) said() string {
+	if utf8.RuneCountInString(p.word) == 1 {
+		return "[" + strings.ToLower(p.word) + "]"
+	}
+	return doc.Clip(p.word, 40)
 }
 
 func (it *item) status() reprise.Status { return it.deciding().status }
@@ -288,17 +299,20 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	return out
 }
 
-// add adds a task. One with the id and the words of another is the same task in another
-// place; with other words it is a separate task, as is every one that has no id but its
-// words.
+// add adds a task. One with the id and the words of another in the same section is the
+// same task in another place; anywhere else, or with other words, it is a separate task,
+// as is every one that has no id but its words. A part belongs to the last task before it
+// that has the number of its whole.
 func (l *list) add(it item, named bool) {
+	it.number = it.id
+	it.id = l.below(it.id)
 	id := it.id
 	for n := 2; ; n++ {
 		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id })
 		if i < 0 {
 			break
 		}
-		if o := l.items[i]; named && doc.Fold(o.text) == doc.Fold(it.text) && (l.family.Within == nil || o.phase == it.phase) {
+		if o := l.items[i]; named && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
 			l.items[i].places = append(l.items[i].places, it.places...)
 			return
 		}
@@ -307,11 +321,23 @@ func (l *list) add(it item, named bool) {
 	l.items = append(l.items, it)
 }
 
+// below returns a number with the id of the task that it is a part of.
+func (l *list) below(number string) string {
+	for at := strings.LastIndexByte(number, '.'); at > 0; at = strings.LastIndexByte(number[:at], '.') {
+		for _, whole := range slices.Backward(l.items) {
+			if whole.number == number[:at] {
+				return whole.id + number[at:]
+			}
+		}
+	}
+	return number
+}
+
 // group removes the tasks with parts from the list: the id of a part is that of the
-// whole, a dot and more. The whole is the phase of its parts. If tasks themselves say
-// what they are part of, the whole is also a task, which comes after its parts.
+// whole, a dot and more. The whole is the phase of its parts. A task that has only
+// optional parts remains one, and if tasks themselves say what they are part of, the whole
+// is also a task, which comes after its parts.
 func (l *list) group() {
-	isWhole := make([]bool, len(l.items))
 	for i := range l.items {
 		whole := &l.items[i]
 		for _, part := range l.parts(whole, l.items) {
@@ -319,20 +345,19 @@ func (l *list) group() {
 			part.optional = part.optional || whole.optional
 			if l.family.Keys.Within != "" {
 				whole.parts = append(whole.parts, part.id)
-			} else {
-				isWhole[i] = true
 			}
 		}
 	}
-	var leaves []item
-	for i, it := range l.items {
-		if isWhole[i] {
+	all := l.items
+	l.items = nil
+	for _, it := range all {
+		required := func(part *item) bool { return it.optional || !part.optional }
+		if l.family.Keys.Within == "" && slices.ContainsFunc(l.parts(&it, all), required) {
 			l.whole = append(l.whole, it)
 		} else {
-			leaves = append(leaves, it)
+			l.items = append(l.items, it)
 		}
 	}
-	l.items = leaves
 }
 
 // parts returns the tasks that are parts of another one.

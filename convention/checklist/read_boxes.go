@@ -29,10 +29,10 @@ func (l *list) readBoxes() {
 	sections := md.Sections()
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
-	var around []above
+	var around []outer
 	for _, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
-		around = slices.DeleteFunc(around, func(a above) bool { return a.indent >= c.Indent })
+		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent })
 		it, ok := l.family.match(c.Text)
 		if !ok && !named && c.Indent == 0 {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
@@ -48,7 +48,8 @@ func (l *list) readBoxes() {
 			l.loose = append(l.loose, box)
 			continue
 		}
-		it.phase, it.person = phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
+		it.phase, it.person = l.family.phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
+		it.section = above(sections, c.Line).Line
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
@@ -60,7 +61,7 @@ func (l *list) readBoxes() {
 		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
-		around = append(around, above{l.idAt(c.Line), c.Indent})
+		around = append(around, outer{l.idAt(c.Line), c.Indent})
 	}
 	l.readStuck(md)
 	l.readStages(sections)
@@ -240,8 +241,8 @@ func (l *list) readStuck(md *doc.Markdown) {
 	}
 }
 
-// above is a task that boxes with more indentation belong to.
-type above struct {
+// outer is a task that boxes with more indentation belong to.
+type outer struct {
 	id     string
 	indent int
 }
@@ -274,15 +275,22 @@ func cutTags(text string) (tags []string, rest string) {
 	return tags, rest
 }
 
-// phaseAt returns the heading below the title that a line is under.
-func phaseAt(sections []doc.Section, line int) string {
-	phase := ""
+// phaseAt returns the heading that a line is under: the one below the title or, if tasks
+// are numbered below others, the one right above it.
+func (f *Family) phaseAt(sections []doc.Section, line int) string {
+	return above(slices.DeleteFunc(slices.Clone(sections), func(s doc.Section) bool {
+		return s.Level < 2 || s.Level > 2 && f.Within == nil
+	}), line).Title
+}
+
+// above returns the last section that begins before a line.
+func above(sections []doc.Section, line int) (last doc.Section) {
 	for _, s := range sections {
-		if s.Level == 2 && s.Line < line {
-			phase = s.Title
+		if s.Line < line {
+			last = s
 		}
 	}
-	return phase
+	return last
 }
 
 // within returns the heading below which tasks are numbered from the start, and its
