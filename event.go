@@ -31,7 +31,7 @@ const (
 
 	// The following are written to the journal only.
 	StepResolved  EventKind = "step_resolved"  // how an interrupted attempt was settled: Outcome is landed, rerun or ask
-	StepHeld      EventKind = "step_held"      // an attempt left everything it should, Expect and Work, but git could not commit it; Text is why
+	StepHeld      EventKind = "step_held"      // an attempt left everything it should, Expect and Work, and its work is not committed yet; Text is why
 	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; does not count as an attempt
 	WorktreeReady EventKind = "worktree_ready" // a checkout is complete; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
@@ -97,7 +97,7 @@ type Event struct {
 	// Left are the files that an attempt changed and did not commit, relative to the root
 	// of the repository. If the attempt is not accepted, a later one continues with them.
 	Left []string `json:"left,omitempty"`
-	// Work are the files changed by a successful attempt that git could not commit,
+	// Work are the files changed by a successful attempt that is not committed yet,
 	// relative to the root of the repository. Before is the hash of each at that time,
 	// zero for a removed file. Together with Left, Work gives the known hashes of those
 	// files.

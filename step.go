@@ -39,7 +39,7 @@ type Step struct {
 	Traces   []Trace  // how to recognize a commit for this step in git's history
 	Source   Source   // where it is declared
 	// Accepted is how its end was accepted here, nil if our journal has no valid
-	// acceptance. Held is why git could not commit the work of its last attempt; "" if
+	// acceptance. Held is why the work of its last attempt is not committed; "" if
 	// nothing is waiting to be committed.
 	Accepted *Acceptance `json:",omitempty"`
 	Held     string      `json:",omitempty"`

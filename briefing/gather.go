@@ -143,7 +143,7 @@ func (g *gathering) attempts() {
 	}
 	for _, step := range order {
 		if ev, ok := held[step]; ok && open[step].Attempt == ev.Attempt {
-			g.add(Progress, fmt.Sprintf("%s: attempt %d ended well and git could not commit it: %s; `reprise resume` commits it, and it must not be done again", step, ev.Attempt, ev.Text), journal(ev.Seq))
+			g.add(Progress, fmt.Sprintf("%s: attempt %d ended well and its work is not committed: %s; `reprise resume` commits it, and it must not be done again", step, ev.Attempt, ev.Text), journal(ev.Seq))
 		} else if ev, ok := open[step]; ok {
 			g.add(Unknown, fmt.Sprintf("%s: attempt %d was started at %s and its end is not on record", step, ev.Attempt, clock(ev.At)), journal(ev.Seq))
 		}

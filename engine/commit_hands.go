@@ -130,9 +130,9 @@ func (w *local) Land(stop context.Context, f *Attempt) (l Landing, err error) {
 	return l, err
 }
 
-// commitWhole is commit for finished work. The first time git cannot commit it, that is
-// recorded, so that a crash from then on does not repeat the attempt. It waits for
-// another git that holds the index or a ref for a moment, unless the user wants to stop.
+// commitWhole is commit for finished work. If git cannot commit it, it records why. It
+// waits for another git that holds the index or a ref for a moment, unless the user wants
+// to stop.
 func (w *local) commitWhole(stop context.Context, f *Attempt) (string, error) {
 	ctx := context.WithoutCancel(stop)
 	look := time.NewTicker(100 * time.Millisecond)
@@ -167,6 +167,11 @@ func (w *local) commitWhole(stop context.Context, f *Attempt) (string, error) {
 	}
 }
 
+// errCommitting is why finished work is not committed yet.
+var errCommitting = errors.New("its work is being committed")
+
+// commitRest commits what an attempt left. It is on record before that the attempt
+// finished: a crash here repeats the commit, not the attempt.
 func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	repo, err := w.repoAt(ctx, f.Dir)
 	if err != nil {
@@ -176,14 +181,11 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
-	if f.Inside != "" && w.folders.alone(f) {
-		return repo.Commit(ctx, w.message(f), trailer)
-	}
+	whole := f.Inside != "" && w.folders.alone(f)
 	var mine, others []string
 	for _, name := range changed {
 		switch {
-		case w.commits(f, name):
+		case whole || w.commits(f, name):
 			mine = append(mine, name)
 		case !w.isState(name) && !gitx.Kept(name):
 			others = append(others, name)
@@ -192,6 +194,13 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	w.tellUncommitted(ctx, f, others)
 	if len(mine) == 0 {
 		return "", nil
+	}
+	if err := w.recordHeld(ctx, f, errCommitting); err != nil {
+		return "", err
+	}
+	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
+	if whole {
+		return repo.Commit(ctx, w.message(f), trailer)
 	}
 	return repo.CommitPaths(ctx, mine, w.listed(ctx, repo, f, mine), w.message(f), trailer)
 }
@@ -271,7 +280,8 @@ const maxHeld = 20_000
 // recordHeld records that an attempt finished and what it left, unless the journal has
 // it. As long as that is unchanged, the attempt is not repeated.
 func (w *local) recordHeld(ctx context.Context, f *Attempt, why error) error {
-	if f.Held != nil {
+	was := w.hist.Step(f.Step).Held
+	if f.Held != nil || was != nil && was.Attempt == f.Number && why == errCommitting {
 		return nil
 	}
 	ev := (&Seen{Attempt: *f}).about(reprise.StepHeld, "", why.Error())

@@ -131,7 +131,7 @@ func unseen(s *Seen) Ending {
 	}
 	why, policy := "nothing shows that it was finished", policyOf(s.Assignment)
 	if s.Held != nil {
-		why = "it was finished and could not be committed, and " + s.whatChanged()
+		why = "it was finished and not committed, and " + s.whatChanged()
 	}
 	if policy == reprise.AskWho || s.Held != nil && policy != reprise.Rerun {
 		return askWhatHappened(s)
@@ -182,7 +182,7 @@ func askWhatHappened(s *Seen) Ending {
 		Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", s.Step, s.Began.UTC().Format("2006-01-02 15:04:05 MST")),
 	}}
 	if s.Held != nil {
-		ask[0].Text = fmt.Sprintf("%s was finished and could not be committed. %s. Does it count as finished?", s.Step, upper(s.whatChanged()))
+		ask[0].Text = fmt.Sprintf("%s was finished and not committed. %s. Does it count as finished?", s.Step, upper(s.whatChanged()))
 	}
 	if s.Wrote != nil {
 		ask[0].Text = fmt.Sprintf("The attempt at %s %s. Was it finished?", s.Step, s.Wrote.Text)

@@ -251,15 +251,15 @@ func isAre(n int) string {
 	return "are"
 }
 
-// heldWork reports finished work that git could not commit.
+// heldWork reports finished work that is not committed.
 func heldWork(r *reprise.Run) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.Held != "" {
 			out = append(out, reprise.Finding{
 				Subject: s.ID, Source: s.Source,
-				Message: fmt.Sprintf("%s was finished, but git could not commit its work: %s", name(s.ID), quote(s.Held)),
-				Hint:    "once git can, `reprise resume` commits it and repeats nothing",
+				Message: fmt.Sprintf("%s was finished, but its work is not committed: %s", name(s.ID), quote(s.Held)),
+				Hint:    "`reprise resume` commits it, once git can, and repeats nothing",
 			})
 		}
 	}

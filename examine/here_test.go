@@ -49,7 +49,7 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"an output is gone, and a later step was accepted", code, accepted(gone).with(func(s *scene) {
 			s.r.Steps = append(s.r.Steps, reprise.Step{ID: "beside", Status: reprise.Done, Accepted: &reprise.Acceptance{At: now}})
 		}), warning, "a later step may have removed it"},
-		{"work that waits to be committed", reprise.CodeUncommitted, quiet().with(func(s *scene) { s.r.Steps[1].Held = "the index is locked" }), warning, "git could not commit its work"},
+		{"work that waits to be committed", reprise.CodeUncommitted, quiet().with(func(s *scene) { s.r.Steps[1].Held = "the index is locked" }), warning, "its work is not committed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -72,7 +72,7 @@ type StepHistory struct {
 	// Open is the start of an attempt without an end on record.
 	Open *reprise.Event
 	// Held is the end of the open attempt, which was seen: all that it was to leave
-	// was there, and git could not commit it. nil where there is no such end.
+	// was there, and it was not committed yet. nil where there is no such end.
 	Held *reprise.Event
 	// First is the start of the first attempt since the step was last accepted.
 	First *reprise.Event
