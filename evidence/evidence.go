@@ -157,7 +157,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		}
 	}
 	for _, r := range runs {
-		if r != nil && r.Kind == reprise.KindTasks && r.State.Open() && path.Ext(r.Path) == ".md" {
+		if r != nil && r.Kind == reprise.KindTasks && r.State.Open() && (path.Ext(r.Path) == ".md" || len(r.Steps) == 0) {
 			ask.Past = append(ask.Past, r.Path)
 		}
 	}

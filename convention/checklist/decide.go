@@ -28,8 +28,14 @@ func (l *list) decide(run *reprise.Run) {
 	case !l.file.OK():
 		run.State, run.Reason = reprise.Unreadable, "the list of tasks cannot be read"
 		return
+	case l.empty():
+		run.State, run.Reason = reprise.NotStarted, "the list has no tasks"
+		return
 	case p.Total == 0:
 		run.State, run.Reason = reprise.Unreadable, "the list contains no readable task"
+		return
+	case !open && !l.file.Whole():
+		run.State, run.Reason = reprise.Unreadable, "part of the list cannot be read; of the rest "+so
 		return
 	case open && slices.ContainsFunc(l.overall, func(p place) bool { return p.status == reprise.Skipped }):
 		run.State, run.Reason = reprise.Stopped, "it was cancelled, and "+so
@@ -59,6 +65,10 @@ func (l *list) decide(run *reprise.Run) {
 		run.State, run.Reason = reprise.Waiting, "nothing open can be started: "+l.whyNot()
 	}
 }
+
+// empty reports whether the list was completely read and has no tasks, as its tool makes
+// it.
+func (l *list) empty() bool { return l.there && l.file.Whole() && len(l.items) == 0 && len(l.left()) == 0 }
 
 // whyNot says why the first open task cannot be started.
 func (l *list) whyNot() string {

@@ -96,6 +96,9 @@ type Family struct {
 	// Current is a JSON file next to the list, and CurrentKey its key for the place in
 	// the list that is being worked on: the first * of Items.
 	Current, CurrentKey string
+	// Sort is a key, and the value under it of the entries that are read; one without the
+	// key is read, too.
+	Sort [2]string
 	// NoTasks are the values, by key, that mark entries which are not tasks: messages,
 	// headings, templates.
 	NoTasks map[string][]string
@@ -250,6 +253,7 @@ var families = sync.OnceValue(func() []Family {
 				Blocks: []string{"blocks", "waits-for", "conditional-blocks"}, Within: "parent-child",
 				Later: "defer_until", Changed: "updated_at", Ended: "closed_at",
 			},
+			Sort: [2]string{"_type", "issue"},
 			NoTasks: map[string][]string{
 				"issue_type": {"epic", "message", "event", "agent", "role", "convoy", "gate", "molecule"},
 				"status":     {"pinned"}, "pinned": {"true"}, "is_template": {"true"}, "ephemeral": {"true"},

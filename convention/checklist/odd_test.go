@@ -83,3 +83,17 @@ func TestA_task_whose_agent_ticked_only_its_own_box_closes_what_follows_from_it(
 		}
 	}
 }
+
+func TestA_list_without_tasks_is_damaged_if_its_last_commit_has_some(t *testing.T) {
+	t.Parallel()
+	const name = ".taskmaster/tasks/tasks.json"
+	const none, some = `{"master": {"tasks": []}}`, `{"master": {"tasks": [{"id": 1, "title": "a", "status": "pending"}]}}`
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "taskmaster" })
+	for last, want := range map[string]reprise.State{none: reprise.NotStarted, some: reprise.Unreadable} {
+		run := loadList(t, "taskmaster", name, none)
+		checklist.New(checklist.Families()[i]).Aim(fstest.MapFS{name: {Data: []byte(none)}}, run, []reprise.Version{{Commit: "c0", Content: []byte(last)}})
+		if run.State != want || (run.Worst() == reprise.Blocking) != (want == reprise.Unreadable) {
+			t.Errorf("%s: %s, %s, %v", last, run.State, run.Reason, run.Findings)
+		}
+	}
+}

@@ -9,8 +9,13 @@ import (
 )
 
 // Aim lets the run continue after the tasks closed last, according to earlier versions of
-// its list, newest first. What the journal says about the run stays.
+// its list, newest first. What the journal says about the run stays. A list that lost all
+// its tasks since the last commit is damaged.
 func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
+	if len(r.Steps) == 0 && r.State == reprise.NotStarted && len(past) > 0 {
+		l.emptied(r, past[0])
+		return
+	}
 	if len(r.Next) == 0 && len(r.Questions) == 0 || l.family.Form != Boxes {
 		return
 	}
@@ -47,6 +52,17 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 		}
 	}
 	now.reportPassed(r)
+}
+
+// emptied makes a run without tasks unreadable if git has tasks in its list.
+func (l Layout) emptied(r *reprise.Run, last reprise.Version) {
+	_, file := doc.Memory(r.Path, last.Content)
+	then := &list{family: &l.family, file: file}
+	if then.readEntries(); len(then.items) == 0 {
+		return
+	}
+	r.State, r.Reason = reprise.Unreadable, "the list has no tasks left, and its last commit has some"
+	r.Lose(r.Path, r.Reason, restores(r.Path))
 }
 
 // decided returns the run according to the list alone.

@@ -21,6 +21,7 @@ type list struct {
 	file   *doc.File
 	title  string
 	ours   bool // it is a list, even if no task can be read
+	there  bool // the place of the tasks is there, even if it is empty
 	// conflicted says that it contains both sides of a merge.
 	conflicted bool
 	items      []item  // those without parts, in file order
@@ -49,6 +50,7 @@ type item struct {
 	within          []string // what it is part of, if its id does not say
 	held            string   // why it is not started, or ""
 	stuck           bool     // a line below it says so
+	putOff          bool     // its own text says so
 	places          []place  // where its status is, usually one
 	node            ledger.Value
 	file            string        // its own, beside the list
@@ -418,6 +420,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		}
 		read.reportWhole(r, &read.whole[i])
 	}
+	read.reportPutOff(r, ref.ID)
 	read.reportLeft(r, ref.ID)
 	read.reportBeside(r, ref.ID)
 	read.reportOverall(r, run)
@@ -438,10 +441,15 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
 			Message: run.Reason,
-			Hint:    "`git checkout HEAD -- " + ref.Path + "` restores the committed version, `reprise undo` lists the snapshots; or write the tasks again",
+			Hint:    restores(ref.Path),
 		})
 	}
 	return run, nil
+}
+
+// restores says how to get the tasks of a list back.
+func restores(list string) string {
+	return "`git checkout HEAD -- " + reprise.Pasted(list, "FILE") + "` restores the committed version, `reprise undo` lists the snapshots; or write the tasks again"
 }
 
 // left returns the open boxes that are not tasks. One below an open task is part of it
@@ -450,6 +458,29 @@ func (l *list) left() []loose {
 	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {
 		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && !it.status().Closed() })
 		return within || b.place.status.Closed()
+	})
+}
+
+// reportPutOff names the tasks that are not started because of a word in their text.
+func (l *list) reportPutOff(r *doc.Reader, run string) {
+	var first *item
+	var named []string
+	for i := range l.items {
+		if it := &l.items[i]; it.putOff && !it.stuck && !it.status().Closed() {
+			first = cmp.Or(first, it)
+			named = append(named, it.id+" ("+it.held+")")
+		}
+	}
+	if first == nil {
+		return
+	}
+	if more := len(named) - 4; more > 0 {
+		named = append(named[:4], fmt.Sprintf("%d more", more))
+	}
+	r.Report(reprise.Finding{
+		Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: run, Source: first.places[0].source,
+		Message: "open, but not started: " + strings.Join(named, ", "),
+		Hint:    "remove the word to have the task done; if it only describes the task, put it in backticks",
 	})
 }
 

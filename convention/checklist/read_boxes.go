@@ -26,6 +26,9 @@ func (l *list) readBoxes() {
 	if at := merged.FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
 	}
+	if at := md.Unended; at > 0 && slices.ContainsFunc(md.Lines, func(line doc.Line) bool { return line.No > at && isBox(line.Text) }) {
+		l.lost(at, "a code block or a comment begins here and never ends, so whether the boxes below are tasks is unknown")
+	}
 	sections := md.Sections()
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
@@ -53,11 +56,11 @@ func (l *list) readBoxes() {
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		if word := putOffIn(it.text); word != "" && at.status == reprise.Pending {
-			at.status, it.held = reprise.Blocked, "its text says "+word
-		}
 		it.needs = l.family.needed(it.text)
 		tags, text := cutTags(it.text)
+		if word := putOffIn(text, tags); word != "" && at.status == reprise.Pending {
+			at.status, it.held, it.putOff = reprise.Blocked, "its text says "+word, true
+		}
 		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
@@ -188,22 +191,36 @@ func (l *list) readPosition(sections []doc.Section) {
 	}
 }
 
-// putOff matches what people write into the text of a task that is deferred or given up:
-// a word in capitals or in its own brackets, or strikethrough.
-var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b|\bDeferred (?:to|until)\b|` +
-	`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])]|⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
+// putOff matches what in a text says that its task is deferred or given up: a word at the
+// start or the end that is set off, or a text that is struck through. Elsewhere such a
+// word is what the task is about.
+var putOff = func() *regexp.Regexp {
+	const word = `(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b`
+	const ends = `(?:\s*(?:[:.(—–]|-\s|$)|\s+(?i:to|until|by)\b)`
+	return regexp.MustCompile(`^(?:\*\*|__)` + word + `|^` + word + ends + `|` +
+		`(?:\*\*|__|[\[(])` + word + `[^()\[\]*]*(?:\*\*|__|[\])])[.\s]*$|` +
+		`(?:[—–.;:]|\s-)\s+` + word + ends + `|(?:^|[—–.;:(\[*]\s*|\s-\s+)Deferred (?:to|until)\b|` +
+		`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])][.\s]*$|` +
+		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
+}()
 
 // putOffParts are substrings one of which occurs in every text that putOff matches.
 var putOffParts = []string{"defer", "block", "skip", "cancel", "obsolete", "superseded", "dropped", "moved", "~~"}
 
-// putOffIn returns what in a task's text says that it is deferred, or "". Few texts need
-// the expression, which takes longer than everything else read about a task.
-func putOffIn(text string) string {
-	lower := strings.ToLower(text)
-	if !slices.ContainsFunc(putOffParts, func(part string) bool { return strings.Contains(lower, part) }) {
-		return ""
+// putOffIn returns what in a task's text, or in the tags before it, says that it is
+// deferred, or "". Few texts need the expression, which takes longer than everything else
+// read about a task.
+func putOffIn(text string, tags []string) string {
+	for _, text := range append(tags, text) {
+		lower := strings.ToLower(text)
+		if !slices.ContainsFunc(putOffParts, func(part string) bool { return strings.Contains(lower, part) }) {
+			continue
+		}
+		if word := strings.Trim(putOff.FindString(text), " .;:—–-*_()[]~"); word != "" {
+			return word
+		}
 	}
-	return strings.TrimSpace(putOff.FindString(text))
+	return ""
 }
 
 // dependsOn matches how people write into a task's text which others come before it.

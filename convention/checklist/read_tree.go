@@ -13,9 +13,25 @@ import (
 	"reprise/internal/ledger"
 )
 
-// readTree reads a list in JSON, JSON lines or YAML. A file that does not have the
-// family's form counts as unreadable.
+// readTree reads a list in JSON, JSON lines or YAML, with the files next to it. A file that
+// does not have the family's form counts as unreadable.
 func (l *list) readTree(r *doc.Reader) {
+	if !l.readEntries() {
+		return
+	}
+	if l.family.Current != "" {
+		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
+			l.current = ledger.Root(file, file.JSON()).In(l.family.CurrentKey).Plain()
+		}
+	}
+	for i := range l.items {
+		l.beside(r, &l.items[i])
+	}
+	l.readUnlisted(r)
+}
+
+// readEntries reads the list alone, and reports whether it has the family's form.
+func (l *list) readEntries() bool {
 	// An unreadable file is a list if it contains the word for one.
 	l.ours = !l.family.Shared || !l.file.OK() || l.ruined() || slices.ContainsFunc(l.family.Items, func(at string) bool {
 		return at != "" && bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
@@ -30,7 +46,7 @@ func (l *list) readTree(r *doc.Reader) {
 		root = l.file.YAML()
 	}
 	if root == nil {
-		return
+		return false
 	}
 	for _, place := range l.family.Items {
 		if l.under(ledger.Root(l.file, root), strings.Split(place, "."), "") {
@@ -38,15 +54,7 @@ func (l *list) readTree(r *doc.Reader) {
 		}
 	}
 	l.group()
-	if l.family.Current != "" {
-		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
-			l.current = ledger.Root(file, file.JSON()).In(l.family.CurrentKey).Plain()
-		}
-	}
-	for i := range l.items {
-		l.beside(r, &l.items[i])
-	}
-	l.readUnlisted(r)
+	return true
 }
 
 // under reads the tasks below a place and reports whether the file has it.
@@ -59,7 +67,8 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		for _, e := range v.Entries(0) {
 			l.task(e, prefix, len(l.family.Ranks)/2)
 		}
-		if !v.Is(doc.List) && !v.Is(doc.Map) && !v.IsNull() {
+		l.there = v.Is(doc.List) || v.Is(doc.Map)
+		if !l.there && !v.IsNull() {
 			l.lost(v.Line, "the tasks are not a list")
 		}
 		return true
@@ -106,6 +115,9 @@ func (l *list) lost(line int, message string) {
 // its key the id. rank applies if the task does not give its urgency.
 func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	f := l.family
+	if sort := e.In(f.Sort[0]); f.Sort[0] != "" && e.Is(doc.Map) && !sort.IsNull() && sort.Plain() != f.Sort[1] {
+		return
+	}
 	values, id, named := []ledger.Value{e.Value}, e.Name, true
 	if e.Is(doc.Map) {
 		values = allSpelled(e.Value, f.Keys.Status)

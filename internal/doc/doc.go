@@ -112,6 +112,7 @@ type File struct {
 	r      *Reader
 	exists bool
 	ok     bool
+	lost   bool // some of it is unknown
 }
 
 // Open reads a file whole. It always returns a File: Exists tells whether
@@ -324,6 +325,9 @@ func (f *File) Exists() bool { return f.exists }
 // OK reports whether the whole file was read.
 func (f *File) OK() bool { return f.ok }
 
+// Whole reports whether nothing that was read of the file so far is unknown.
+func (f *File) Whole() bool { return f.ok && !f.lost }
+
 // At gives the source of a line; 0 is the file as a whole.
 func (f *File) At(line int) reprise.Source { return reprise.Source{File: f.Path, Line: line} }
 
@@ -344,6 +348,7 @@ func (f *File) Lost(code string, line int, message, hint string) {
 // unread tells who loads the run that what the file holds is unknown, and leaves it to
 // the layout to say more of it.
 func (f *File) unread(code string, line int, message, hint string) {
+	f.lost = true
 	if f.r.witness != nil {
 		f.r.witness.Unread(reprise.Finding{Code: code, Message: message, Source: f.At(line), Hint: hint})
 	}

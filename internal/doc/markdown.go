@@ -22,6 +22,9 @@ type Markdown struct {
 	Front     *Node
 	MoreFront []*Node
 	Lines     []Line // the body, front matter left out
+	// Unended is the line of a code fence or an HTML comment that never ends; 0 if there is
+	// none.
+	Unended int
 }
 
 // Line is one line of the body without its line end.
@@ -161,7 +164,11 @@ func cutLine(data []byte) (line, rest []byte) {
 func (m *Markdown) cut(data []byte, offset, no int) {
 	var fence string // the fence that is open
 	comment := false
+	begun := 0
 	for offset < len(data) {
+		if fence == "" && !comment {
+			begun = no
+		}
 		line, rest := cutLine(data[offset:])
 		l := Line{No: no, Start: offset, Text: strings.TrimRight(string(line), "\r")}
 		trimmed := strings.TrimLeft(l.Text, " ")
@@ -191,6 +198,9 @@ func (m *Markdown) cut(data []byte, offset, no int) {
 		if rest == nil {
 			break
 		}
+	}
+	if fence != "" || comment {
+		m.Unended = begun
 	}
 }
 
