@@ -246,24 +246,31 @@ func TestA_list_that_is_a_copy_of_a_database_is_not_written_to(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "beads" })
 	f := checklist.Families()[i]
-	s := samples["beads"]
-	tree := s.tree(t, f)
-	tree[".beads/embeddeddolt/noms"] = &fstest.MapFile{Data: []byte("a table")}
 	layout := checklist.New(f)
-	refs, err := layout.Find(tree)
-	if err != nil || len(refs) != 1 {
-		t.Fatal(refs, err)
-	}
-	run, err := layout.Load(tree, refs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if run.Worst() != reprise.Blocking {
-		t.Errorf("what is started could not be recorded, and nothing says so: %v", run.Findings)
-	}
-	edits, err := layout.Record(tree, run, reprise.Event{Kind: reprise.StepFinished, Step: "shop-c3", At: conventiontest.Epoch})
-	if len(edits) > 0 || !errors.Is(err, reprise.ErrCannotRecord) || !strings.Contains(err.Error(), "run bd close shop-c3") {
-		t.Errorf("%d edits, %v", len(edits), err)
+	for file, c := range map[string]struct {
+		content string
+		copied  bool
+	}{
+		"embeddeddolt/noms": {"a table", true}, "dolt/noms": {"a table", true},
+		"metadata.json": {`{"backend": "dolt"}`, true}, "beads.db": {"a table", false}, "metadata.json/": {`{"backend": "sqlite"}`, false},
+	} {
+		tree := samples["beads"].tree(t, f)
+		tree[path.Join(".beads", file)] = &fstest.MapFile{Data: []byte(c.content)}
+		refs, err := layout.Find(tree)
+		if err != nil || len(refs) != 1 {
+			t.Fatal(refs, err)
+		}
+		run, err := layout.Load(tree, refs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if copied := run.Worst() == reprise.Blocking; copied != c.copied {
+			t.Errorf("%s: what is started could be recorded or not, and that is not said: %v", file, run.Findings)
+		}
+		edits, err := layout.Record(tree, run, reprise.Event{Kind: reprise.StepFinished, Step: "shop-c3", At: conventiontest.Epoch})
+		if refused := errors.Is(err, reprise.ErrCannotRecord) && strings.Contains(err.Error(), "run `bd close shop-c3`"); refused != c.copied || (len(edits) == 0) != c.copied {
+			t.Errorf("%s: %d edits, %v", file, len(edits), err)
+		}
 	}
 }
 

@@ -118,10 +118,12 @@ type Family struct {
 	// Whole is the id of the entry for a whole phase, with {phase} for the phase. Such an
 	// entry comes after its tasks, and a begun phase is finished before the next.
 	Whole string
-	// Owner is where the tool keeps the original of the list, a path.Match pattern
-	// relative to the list. While that exists, the list is not written to, and nothing is
-	// started that could not be recorded: the commands are for a person.
-	Owner    string
+	// Owner are places next to the list that show that the tool keeps the original in a
+	// database: a folder or, with a key, a JSON file with OwnedBy under that key. While one
+	// exists, the list is not written to, and nothing is started that could not be
+	// recorded: the commands are for a person.
+	Owner    map[string]string
+	OwnedBy  string
 	Commands map[reprise.Status]string
 }
 
@@ -263,7 +265,7 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked"}, reprise.Done: {"closed"},
 				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone", "pinned"},
 			},
-			Owner: "*dolt", Commands: map[reprise.Status]string{
+			Owner: map[string]string{"dolt": "", "embeddeddolt": "", "metadata.json": "backend"}, OwnedBy: "dolt", Commands: map[reprise.Status]string{
 				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",
 			},
 		},

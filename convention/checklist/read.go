@@ -424,11 +424,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	read.reportLeft(r, ref.ID)
 	read.reportBeside(r, ref.ID)
 	read.reportOverall(r, run)
-	owner, err := l.owner(fsys, ref.Path)
-	if err != nil {
-		return nil, err
-	}
-	if owner != "" && len(run.Next) > 0 {
+	if owner := l.owner(r, ref.Path); owner != "" && len(run.Next) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
 			Message: "the list is a copy of " + owner + ", which may be further along, and the end of a task could not be recorded there",

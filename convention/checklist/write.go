@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		changes.JSONLines(r.Path)
 	}
 	if !it.is(status) {
-		if err := l.owned(fsys, r.Path, it, status); err != nil {
+		if err := l.owned(changes.Reader(), r.Path, it, status); err != nil {
 			return nil, err
 		}
 		read.set(changes, it, status, ev)
@@ -72,29 +73,34 @@ func (it *item) is(status reprise.Status) bool {
 }
 
 // owned returns the error for a list that is only a copy of what its tool keeps.
-func (l Layout) owned(fsys fs.FS, list string, it *item, status reprise.Status) error {
-	owner, err := l.owner(fsys, list)
-	if err != nil || owner == "" {
-		return err
+func (l Layout) owned(r *doc.Reader, list string, it *item, status reprise.Status) error {
+	owner := l.owner(r, list)
+	if owner == "" {
+		return nil
 	}
 	return ledger.Cannot("the list is a copy of %s, which is not written to; run %s", owner, l.command(it.id, status))
 }
 
 // owner returns where the tool keeps the original of the list, or "".
-func (l Layout) owner(fsys fs.FS, list string) (string, error) {
-	if l.family.Owner == "" {
-		return "", nil
+func (l Layout) owner(r *doc.Reader, list string) string {
+	for _, beside := range slices.Sorted(maps.Keys(l.family.Owner)) {
+		name, key := path.Join(path.Dir(list), beside), l.family.Owner[beside]
+		switch {
+		case !r.Exists(name):
+		case key == "":
+			return name
+		default:
+			if f := r.Open(name); ledger.Root(f, f.JSON()).In(key).Plain() == l.family.OwnedBy {
+				return "the " + l.family.OwnedBy + " database that " + name + " names"
+			}
+		}
 	}
-	held, err := glob(fsys, path.Dir(list), l.family.Owner)
-	if err != nil || len(held) == 0 {
-		return "", err
-	}
-	return held[0], nil
+	return ""
 }
 
 // command returns the command that tells the tool the status of a task.
 func (l Layout) command(id string, status reprise.Status) string {
-	return strings.ReplaceAll(l.family.Commands[status], "{id}", id)
+	return "`" + strings.ReplaceAll(l.family.Commands[status], "{id}", reprise.Pasted(id, "ID")) + "`"
 }
 
 // tickBelow ticks the boxes below a done task.
