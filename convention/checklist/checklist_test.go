@@ -52,6 +52,7 @@ var samples = map[string]sample{
 		archive: "bmad-under-way", list: "_bmad-output/implementation-artifacts/sprint-status.yaml", run: "sprint-status",
 		open:   []string{"1-2-empty-cart", "1-3-share-cart", "2-1-pay-by-card"},
 		before: "  1-3-share-cart: backlog\n", after: "  1-3-share-cart: done\n", begins: true, review: "1-2-empty-cart",
+		ours: regexp.MustCompile(`development_status|\x00|\A\s*\z`),
 	},
 	"taskmaster": {
 		archive: "taskmaster-under-way", list: ".taskmaster/tasks/tasks.json", run: "tasks",

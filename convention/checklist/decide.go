@@ -68,7 +68,9 @@ func (l *list) decide(run *reprise.Run) {
 
 // empty reports whether the list was completely read and has no tasks, as its tool makes
 // it.
-func (l *list) empty() bool { return l.there && l.file.Whole() && len(l.items) == 0 && len(l.left()) == 0 }
+func (l *list) empty() bool {
+	return l.there && l.file.Whole() && len(l.items) == 0 && len(l.left()) == 0
+}
 
 // whyNot says why the first open task cannot be started.
 func (l *list) whyNot() string {

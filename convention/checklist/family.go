@@ -176,8 +176,9 @@ var families = sync.OnceValue(func() []Family {
 			Lists: []string{
 				"_bmad-output/implementation-artifacts/sprint-status.yaml", "_bmad-output/sprint-status.yaml",
 				"docs/sprint-artifacts/sprint-status.yaml", "docs/implementation-artifacts/sprint-status.yaml", "docs/sprint-status.yaml",
+				".bmad-ephemeral/sprint-status.yaml", "docs/stories/sprint-status.yaml", "sprint-status.yaml",
 			},
-			Marks: []string{"_bmad-output", "docs"},
+			Marks: []string{"_bmad-output", "docs", ".bmad-ephemeral"}, Shared: true,
 			// Anything that is not an epic is a story, even without a number.
 			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`), Aside: regexp.MustCompile(`^epic-|-retrospective$`),
 			Words: map[reprise.Status][]string{
@@ -198,9 +199,9 @@ var families = sync.OnceValue(func() []Family {
 			},
 		},
 		{
-			Name: "ralph", Form: JSON, Items: []string{"userStories"}, Shared: true,
-			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json"}, Marks: []string{".ralph"},
-			Keys:   Keys{ID: "id", Text: "title", Status: "passes", Rank: "priority", Needs: "dependencies"},
+			Name: "ralph", Form: JSON, Items: []string{"userStories", ""}, Unnumbered: true, Shared: true,
+			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json", "plans/prd.json"}, Marks: []string{".ralph"},
+			Keys:   Keys{ID: "id", Text: "title|description", Status: "passes", Rank: "priority", Needs: "dependencies|dependsOn"},
 			Words:  map[reprise.Status][]string{reprise.Pending: {"false"}, reprise.Done: {"true"}},
 			Inputs: []string{"progress.txt"},
 		},
@@ -237,7 +238,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "features", Form: JSON, Items: []string{"features.*", "features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
-			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies"},
+			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies|dependsOn"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"pending", "false", "not_started", "not-started", "todo", "failing"}, reprise.InProgress: {"in_progress", "in-progress"},

@@ -3,8 +3,10 @@ package checklist
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -231,10 +233,26 @@ var dependsOn = regexp.MustCompile(`(?i)\((?:depends on|needs|requires|after):? 
 func (f *Family) needed(text string) (ids []string) {
 	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
+			first, last, _ := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(word), "-")
 			if it, ok := f.match(word); ok && f.Item != nil && it.text == "" {
 				ids = append(ids, it.id)
+			} else if from, ok := f.match(first); ok && f.Item != nil && from.text == "" {
+				to, _ := f.match(last)
+				ids = append(ids, upTo(from.id, to.id)...)
 			}
 		}
+	}
+	return ids
+}
+
+// upTo returns the ids from one up to another that differs from it only in its last
+// number.
+func upTo(from, to string) (ids []string) {
+	prefix := strings.TrimRight(from, "0123456789")
+	n, err := strconv.Atoi(from[len(prefix):])
+	last, errTo := strconv.Atoi(strings.TrimPrefix(to, prefix))
+	for i := n; err == nil && errTo == nil && i <= min(last, n+100); i++ {
+		ids = append(ids, fmt.Sprintf("%s%0*d", prefix, len(from)-len(prefix), i))
 	}
 	return ids
 }

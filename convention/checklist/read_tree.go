@@ -87,7 +87,7 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 }
 
 // foreign reports whether the value at the last key belongs to another program: not a
-// list where one belongs, or a list of bare names.
+// list where one belongs, a list of bare names, or a whole file without a status.
 func (l *list) foreign(v ledger.Value, keys []string) bool {
 	switch {
 	case !l.family.Shared || len(keys) > 1 || len(keys) == 1 && keys[0] != "":
@@ -96,7 +96,7 @@ func (l *list) foreign(v ledger.Value, keys []string) bool {
 		return len(keys) == 1
 	}
 	entries := v.Entries(0)
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return !e.Is(doc.String) })
+	return len(entries) > 0 && len(keys) == 1 && !l.holds(v) || len(entries) > 0 && !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return !e.Is(doc.String) })
 }
 
 // holds reports whether a value is a list with an entry that has a status.
@@ -202,7 +202,7 @@ func (l *list) listed(v ledger.Value, key string) []ledger.Entry {
 	if key == "" || !v.Is(doc.Map) {
 		return nil
 	}
-	in := v.In(key)
+	in := spelled(v, key)
 	if !in.IsNull() && !in.Is(doc.List) {
 		l.lost(in.Line, key+" is not a list")
 		return nil
