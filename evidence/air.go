@@ -39,8 +39,8 @@ type air struct {
 	unread  []reprise.UnreadSession
 }
 
-// Of text of a transcript: how much is shown, of a call so little that no one cuts it
-// again, how much an agent is told, and how much is shown of a name.
+// How many characters of a transcript are kept: of text that is shown, of a call (short
+// enough not to be cut again), of text for an agent, and of a name.
 const (
 	shownText = 300
 	shownCall = 140
@@ -48,9 +48,9 @@ const (
 	shownName = 200
 )
 
-// shown gives text of a transcript as it may leave this package. Everything that
-// was written by a session goes through here before it is put together with words
-// of ours: a quoted secret may have another form.
+// shown returns text of a transcript with its secrets removed. All text of a session
+// passes through here before it becomes part of a message, because quoting changes how
+// a secret looks.
 func (a *air) shown(text string) string { return redact.Shown(text, shownText, a.hide) }
 
 // named is shown for a name or an id.
@@ -106,8 +106,8 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	return found, a.unread
 }
 
-// resolved gives folders with their links resolved, each looked up once; as they are where
-// that cannot be told.
+// resolved resolves the links of folders, each folder once. A folder that cannot be
+// resolved stays as it is.
 func resolved() func(dir string) string {
 	known := map[string]string{}
 	return func(dir string) string {
@@ -195,7 +195,7 @@ func (a *air) relative(dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// joinStream adds what agents printed in attempts of ours. The stores are asked first:
+// joinStream adds what agents printed in our own attempts. The stores are read first,
 // but gemini writes a call down only once it has ended, and an attempt may have kept its
 // transcript elsewhere, or been killed before it had written there what it printed.
 func (a *air) joinStream(raw []*transcript.Session, logs string, query transcript.Query) []*transcript.Session {
@@ -257,7 +257,7 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 	for _, s := range raw {
 		idle := owners[s].Life == reprise.Alive && s.Unsure && !a.startedSince(owners[s].pid, s.Last)
 		if idle || a.rested(s) {
-			// What it would have under way is no call on record, and no process.
+			// Nothing in progress is on record, and no process runs.
 			s.Ended, s.Calls = true, slices.DeleteFunc(s.Calls, func(c transcript.Call) bool { return c.Turn })
 		}
 		store := a.stores[s.CLI]

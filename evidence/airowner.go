@@ -211,8 +211,8 @@ var packages = map[string]string{
 }
 
 // runsCLI reports whether a command line is that of a session of an agent CLI. The
-// daemon that codex leaves behind, and what updates it, are none: who works on a session
-// holds its writer lock.
+// daemon that codex leaves behind, and its updater, are not: the process of a session
+// holds the writer lock.
 func runsCLI(line, cli string) bool {
 	words := strings.Fields(line)
 	daemon := slices.Contains(words, "app-server") && (slices.Contains(words, "daemon") || slices.Contains(words, "--managed-daemon"))

@@ -130,7 +130,7 @@ func summary(c transcript.Call) string {
 	return text
 }
 
-// quoted is a name from a transcript within a sentence of ours.
+// quoted quotes a name from a transcript for use in a message.
 func (a *air) quoted(name string) string { return fmt.Sprintf("%q", a.shown(name)) }
 
 func workdir(s *transcript.Session, c transcript.Call) string {

@@ -1,10 +1,9 @@
-// Package evidence gathers what the world says beside the state files: git,
-// processes, and the sessions of agent CLIs. It reads only: after Gather every
-// file of the project, of its git folder and of the CLIs' stores is what it was,
-// to the byte and to the time stamp.
+// Package evidence gathers what supports or contradicts the state files: git, processes,
+// and the sessions of agent CLIs. It only reads: Gather leaves every file of the project,
+// of its git folder and of the CLIs' stores unchanged, including its time stamp.
 //
-// What it returns is plain data about one moment. What decides on it stays
-// pure; package grade, below this one, is the first such.
+// It returns plain data about one moment. Packages that decide on it, such as grade,
+// stay pure.
 package evidence
 
 import (
@@ -36,11 +35,11 @@ type Options struct {
 	// Timeout limits each call of git; zero stands for ten seconds, in cheap
 	// mode for two.
 	Timeout time.Duration
-	// Logs is the folder with what attempts of ours printed, absolute; empty
-	// stands for none. In cheap mode it is not looked at, nor are the sessions
+	// Logs is the absolute path of the folder with the output of our own attempts;
+	// empty stands for none. In cheap mode it is not looked at, nor are the sessions
 	// of agent CLIs.
 	Logs string
-	// Checkpoints are what sessions told of themselves.
+	// Checkpoints are what sessions reported through hooks.
 	Checkpoints []reprise.Checkpoint
 	// Hide takes values that are known to be secret out of a text; nil stands for
 	// none. What sessions tell has been through it, and through what finds secrets
@@ -228,8 +227,8 @@ func runPaths(runs []*reprise.Run) []string {
 	return inProject(out)
 }
 
-// workFiles lists the files that the steps of open runs work on: that others changed them
-// is told.
+// workFiles lists the files that the steps of open runs work on. Changes by others are
+// reported.
 func workFiles(runs []*reprise.Run) (out []string) {
 	for _, r := range runs {
 		if r == nil || !r.State.Open() {

@@ -15,8 +15,8 @@ import (
 // astray finds the commits that hold what was accepted here and that are not in the
 // history of where their run continues: it was set back, or another branch is checked
 // out. One that was made again with its trailer is there, as rebase, amend and
-// cherry-pick do it. Of the others it is looked what is there all the same: work that
-// was squashed, or is no longer committed, is not lost.
+// cherry-pick do it. For the others it checks whether their content is there all the same:
+// work that was squashed, or is no longer committed, is not lost.
 func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, git *reprise.Git) (out map[string]reprise.Astray, problem string) {
 	reached, keys := map[string]*reprise.Commit{}, map[string]bool{}
 	var asked map[string][]string // by checkout
@@ -102,8 +102,8 @@ func removed(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *repri
 	return problem
 }
 
-// keepHere leaves out the dropped commits of which nothing is here: who dropped them gave
-// the work up.
+// keepHere leaves out dropped commits whose content is gone entirely: dropping them was
+// deliberate.
 func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *reprise.Git) error {
 	if len(git.Dropped) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *re
 	return err
 }
 
-// lists reports whether a file of the repository is the list of a run: it tells of the work
-// and is none of it.
+// lists reports whether a file of the repository is the list of a run, which describes
+// the work and is not part of it.
 func lists(repo *gitx.Repo, runs []*reprise.Run) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(runs, func(r *reprise.Run) bool {

@@ -15,8 +15,8 @@ import (
 
 // Sections tells which sections of the documents that open runs rest on changed
 // since the run was last active: the document as it stood in the last commit by
-// then is held against the one on disk. Boxes that were ticked are progress and
-// no change. problem says what could not be compared, "" if nothing is missing:
+// then is compared with the one on disk. Ticked boxes are progress, not a change.
+// problem says what could not be compared, "" if nothing is missing:
 // a document that was not looked at must not pass for one that did not change.
 func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed) (changes map[string][]reprise.SectionChange, problem string) {
 	if o.Git == nil || len(o.Git.Commits) == 0 {

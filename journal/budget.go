@@ -18,8 +18,8 @@ const (
 	Pointless = "pointless"  // a run below it waits for a person; once also: the command cannot be started
 )
 
-// Spent tells why a step is not tried again before a person had a say, "" if it may
-// be. It is the one rule, for whoever works and for whoever only judges.
+// Spent says why a step is not retried until a person decides, "" if it may be. The
+// engine and the read-only commands both use it.
 func (s StepHistory) Spent(b Budget) string {
 	switch {
 	case s.Failures >= b.Attempts:

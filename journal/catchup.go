@@ -84,7 +84,7 @@ func (j *Journal) bringUp(ctx context.Context) ([]reprise.Finding, *reprise.Run,
 			return nil, nil, err
 		}
 		if !done {
-			// It does not: what stands beside them is not what it was.
+			// It does not: the rest of the file has changed.
 			return []reprise.Finding{changedElsewhere(j.ref, behind[0], t.last())}, nil, nil
 		}
 		return []reprise.Finding{broughtUp(j.ref, behind[0], t.last(), 1)}, nil, nil

@@ -45,7 +45,7 @@ func (j *Journal) Defer(ctx context.Context, t reprise.Track, ev reprise.Event) 
 	return true, nil
 }
 
-// Deferred counts the events that the files have not been told of.
+// Deferred counts the events that are not in the files yet.
 func (j *Journal) Deferred() int { return len(j.trail.waiting) }
 
 // changes bounds how often someone else may change a file while we are about to.

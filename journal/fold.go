@@ -16,19 +16,18 @@ type History struct {
 	// that is Started: on record too.
 	Began   time.Time
 	Started bool
-	// Taken is when the run was last started or taken up: that is when it is looked for
-	// what is under way. Proven is when that was done, or done again, for an agent whose
-	// work was accepted.
+	// Taken is when the run was last started or resumed, which is when calls in progress
+	// are looked for. Proven is when that was last done for an agent whose work was
+	// accepted.
 	Taken, Proven time.Time
-	// Worktree is the last event that tells of a checkout that was made whole,
-	// nil if there is none.
+	// Worktree is the last event about a complete checkout, nil if there is none.
 	Worktree *reprise.Event
 	// Limit is when the latest limit of any step ends, zero if there was none.
 	Limit time.Time
 	// Limits tells, by account, when the limit ends that closed it and that
 	// nothing has been finished after.
 	Limits map[string]time.Time
-	// Measured is the last event that tells what the work is measured by, nil if there
+	// Measured is the last event that says what the work is measured by, nil if there
 	// is none.
 	Measured *reprise.Event
 	// Stands is what the outputs of accepted steps were when an attempt last ended.
@@ -60,14 +59,14 @@ func (h *History) Defined(layout reprise.Layout, ref reprise.Ref) (file string, 
 	return file, content, own, own && !h.Undone
 }
 
-// StepHistory is what the journal tells of one step.
+// StepHistory is what the journal says about one step.
 type StepHistory struct {
 	// Attempts is the highest number of an attempt on record.
 	Attempts int
 	// Failures counts failed attempts since the step last succeeded or a
 	// person last had a say: a reset of theirs, or an answer about the step.
 	Failures int
-	// Cutoffs counts attempts whose end no one saw and that were run again.
+	// Cutoffs counts attempts that were run again because their end is not on record.
 	Cutoffs int
 	// Open is the start of an attempt without an end on record.
 	Open *reprise.Event
@@ -84,7 +83,7 @@ type StepHistory struct {
 	// LeftAs is what those of them were when the last attempt ended whose end was seen;
 	// a file that is not in here may have been changed by an attempt since.
 	LeftAs map[string]reprise.Hash
-	// Reported is what the agents of attempts told since then.
+	// Reported is what the agents of attempts reported since then.
 	Reported []reprise.Event
 	// Keys are what commits of attempts carry that were started since the step was
 	// last accepted or left out, the latest last.
@@ -103,15 +102,14 @@ type StepHistory struct {
 	// continued.
 	Session string
 	// Lost is why the last session cannot be continued, "" if it can or
-	// there was none: whoever takes over has to be told where things stand.
+	// there was none. A new session then needs a briefing.
 	Lost string
 }
 
 // NotReady is the outcome of an attempt whose agent cannot work as it is set up.
 const NotReady = "needs-setup"
 
-// SessionLost marks, as the cause of a step_resolved, a session that no one can
-// continue with.
+// SessionLost, as the cause of a step_resolved, marks a session that cannot be continued.
 const SessionLost = "session-lost"
 
 // Fold adds up the entries of a journal.
@@ -169,7 +167,7 @@ func (h *History) Add(ev *reprise.Event) {
 		ready := *ev
 		h.Worktree = &ready
 	case reprise.StateRestored:
-		// What an earlier state took back is neither under way nor failed.
+		// What a restored state took back is neither in progress nor failed.
 		for _, s := range h.Steps {
 			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, nil, nil, nil, 0, nil, nil, nil, nil
 		}
@@ -212,9 +210,9 @@ func (h *History) Add(ev *reprise.Event) {
 	}
 }
 
-// prove notes that the work of an agent was accepted: before its first attempt at a step
-// it is told what was under way when the run was taken up, before a later one it is
-// looked for again.
+// prove notes that the work of an agent was accepted. The first attempt at a step gets
+// the calls that were in progress when the run was resumed; before a later attempt they
+// are looked for again.
 func (h *History) prove(end *reprise.Event) {
 	start := h.Step(end.Step).Open
 	if end.Usage == nil || start == nil || start.Attempt != end.Attempt {

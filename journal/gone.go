@@ -13,8 +13,8 @@ import (
 // event takes a file away, so someone else did: an agent, or git.
 type Gone struct {
 	Path string
-	// Whole tells that without it no one can tell what the run is: only its beginning
-	// wrote the file, or nothing is left of all that was written.
+	// Whole is set if the run cannot be identified without the file: only its beginning
+	// wrote it, or none of the written files is left.
 	Whole bool
 }
 
@@ -95,14 +95,13 @@ func (a *Account) Differs(store *durable.Store, ref reprise.Ref, name string) bo
 	return err == nil && !now.IsZero() && now != was.hash
 }
 
-// Gone lists the files of the run that the journal wrote and that are not there any
-// more, those without which no one can tell what the run is first.
+// Gone lists the files that the journal wrote and that are missing now, those that
+// identify the run first.
 func (a *Account) Gone(store *durable.Store, ref reprise.Ref) ([]Gone, error) {
 	return a.trail.gone(store, ref)
 }
 
-// Gone gives a file without which no one can tell what the run is and that is not there
-// any more, "" if there is none.
+// Gone returns a missing file that identifies the run, "" if there is none.
 func (j *Journal) Gone() (string, error) {
 	gone, err := j.trail.gone(j.store, j.ref)
 	if err != nil || len(gone) == 0 || !gone[0].Whole {
@@ -111,8 +110,8 @@ func (j *Journal) Gone() (string, error) {
 	return gone[0].Path, nil
 }
 
-// FindGone tells of files that are gone; it is nil if there are none. It blocks where
-// no one can tell any more what the run is.
+// FindGone reports missing files, nil if there are none. The finding blocks if the run
+// can no longer be identified.
 func FindGone(ref reprise.Ref, gone []Gone) []reprise.Finding {
 	if len(gone) == 0 {
 		return nil
@@ -144,8 +143,8 @@ func GoneHint(run string) string {
 	return "`reprise repair " + run + "` rebuilds it from the journal, `reprise undo` lists what was kept before, `reprise clean " + run + "` gives the run up; `git stash list` or another branch may have it"
 }
 
-// Ends are the entries that tell of accepted ends which nothing on record took back,
-// in order; hist is what the entries add up to.
+// Ends returns the entries with accepted ends that were not taken back later, in order.
+// hist is the fold of the entries.
 func Ends(entries []Entry, hist *History) []Entry {
 	var out []Entry
 	for i := range entries {

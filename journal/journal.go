@@ -26,7 +26,7 @@ import (
 type Entry struct {
 	Seq        uint64 `json:"-"`
 	Generation uint64 `json:"-"`
-	// Source is where it stands, for whoever reads without the lease.
+	// Source is its place in the file, for reading without the lease.
 	Source reprise.Source `json:"-"`
 	Event  reprise.Event  `json:"event"`
 	// Files are those of the layout that follow the event.
@@ -311,7 +311,7 @@ func (j *Journal) after(e reprise.Edit) (reprise.Hash, error) {
 	return j.store.HashFile(e.Path, e.Content)
 }
 
-// hash is that of a file as it is now, zero if there is none.
+// hash returns the hash of a file as it is now, zero if there is none.
 func hash(store *durable.Store, name string) (reprise.Hash, error) {
 	if is, err := isThere(store, name); !is {
 		return reprise.Hash{}, err
@@ -337,9 +337,8 @@ func (j *Journal) Note(ev reprise.Event) error {
 	return nil
 }
 
-// Restored tells every journal of a project, or those whose name is told, that an
-// earlier state is about to be brought back, so that no one takes what is undone for
-// what is unfinished.
+// Restored records in every journal of a project, or in those that told selects, that an
+// earlier state is about to be restored, so that undone work does not count as unfinished.
 func Restored(store *durable.Store, ev reprise.Event, told func(log string) bool) error {
 	names, err := store.Logs()
 	if err != nil {

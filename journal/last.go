@@ -11,7 +11,7 @@ func LastEntries(store *durable.Store) (map[string]Entry, error) {
 	}
 	out := map[string]Entry{}
 	for name, rec := range records {
-		// One that cannot be read is for whoever reads the journal to tell.
+		// Reading the journal itself reports records that cannot be read.
 		_ = new(trail).read(rec, func(e *Entry) { out[name] = *e })
 	}
 	return out, nil

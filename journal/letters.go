@@ -11,12 +11,11 @@ import (
 	"reprise/internal/durable"
 )
 
-// Inbox is where answers wait that were given while someone worked on the
-// project, and what sessions and agents told, one in each line; whoever works takes
-// them in. It is a path in the project.
+// Inbox is the path, in the project, of answers given while an engine held the lease,
+// and of what sessions and agents reported, one per line. The next engine reads them.
 const Inbox = durable.StateDir + "/inbox"
 
-// Letter is one answer that waits, a checkpoint of a session, or what an agent told.
+// Letter is one waiting answer, the checkpoint of a session, or an agent's report.
 type Letter struct {
 	Layout   string    `json:"layout"`
 	Path     string    `json:"path"`
@@ -25,7 +24,7 @@ type Letter struct {
 	At       time.Time `json:"at"`
 	// Session is set for a checkpoint, which is no answer.
 	Session *reprise.Checkpoint `json:"session,omitempty"`
-	// Reported is set for what the agent of an attempt told, which is none either.
+	// Reported is set for an agent's report, which is no answer either.
 	Reported *reprise.Reported `json:"reported,omitempty"`
 }
 
@@ -55,8 +54,8 @@ func ReadLetter(line []byte) (l Letter, err error) {
 	return l, nil
 }
 
-// ReadInbox gives the letters that wait in a project, in the order in which they
-// came. Lines that are none are left out: whoever works tells of them.
+// ReadInbox returns the letters that wait in a project, oldest first. It skips lines that
+// are not letters; the engine reports those.
 func ReadInbox(root string) ([]Letter, error) {
 	data, err := durable.ReadPrivate(filepath.Join(root, filepath.FromSlash(Inbox)))
 	return letters(data), err
@@ -84,7 +83,7 @@ func Post(root string, refs []reprise.Ref, c reprise.Checkpoint) error {
 	})
 }
 
-// Report leaves what the agent of an attempt told. It is durable once nil is returned.
+// Report leaves an agent's report. It is durable once nil is returned.
 func Report(root string, ref reprise.Ref, r reprise.Reported, at time.Time) error {
 	return post(root, []Letter{{Layout: ref.Layout, Path: ref.Path, At: at, Reported: &r}}, func(Letter) bool { return false })
 }

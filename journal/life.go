@@ -6,14 +6,13 @@ import (
 	"reprise"
 )
 
-// Life is what a journal tells of the run that it is about: whether someone set out
-// to do it and neither ended it nor gave it up, so that its files should be there.
+// Life is what a journal says about its run: whether it was begun and neither ended nor
+// given up, so that its files should exist.
 type Life struct {
 	// Run is the run, zero where no event names its place.
 	Run reprise.Ref
-	// Open tells that someone worked on it, and that it was neither ended, archived
-	// nor taken back since. One that was merely begun here is not: whoever begins it
-	// anew repeats nothing.
+	// Open is set if it was worked on, and neither ended, archived nor taken back since.
+	// A run that was only begun is not open: beginning it again repeats nothing.
 	Open bool
 	// Restored is the snapshot that was brought back last, "" if none was since it was
 	// begun. Where nothing was done after that, the run should be there if it is in

@@ -48,8 +48,7 @@ func (a *Account) Rebuild(ctx context.Context, store *durable.Store, layout repr
 	}
 	var latest *Rebuilt
 	why := errors.New("it was not begun here, and no state of it was kept")
-	// What agents left beside it, as far as it is there, may have had a part in what
-	// was recorded.
+	// Other files that agents left may have influenced what was recorded.
 	var beside reprise.Store = store
 	for name := range a.trail.own {
 		beside = durable.Without(beside, name)

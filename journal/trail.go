@@ -25,8 +25,8 @@ type trail struct {
 	again   bool // what the last record of files covered waits again; not on record yet
 	// known is what each file was to be after the last record about it.
 	known map[string]reprise.Hash
-	// own are the files that were written since the run was last begun, over is set
-	// once it was ended: no one misses them then.
+	// own are the files written since the run was last begun. over is set once it has
+	// ended: its files may be missing then.
 	own  map[string]wrote
 	over bool
 }
@@ -60,8 +60,8 @@ func (t *trail) add(e *Entry) {
 	t.over = Over(&e.Event) || t.over && e.Event.Kind == reprise.EngineLeft
 	switch {
 	case e.Event.Kind == reprise.StateRestored:
-		// The files are what they were at some earlier time. Whatever was recorded
-		// of them since is taken back, and by no one else.
+		// The files are as they were at an earlier time: this event took back whatever was
+		// recorded since.
 		*t = trail{}
 	case e.Event.Kind == reprise.RunRenewed, e.Event.Kind == reprise.RunStopped && e.Event.Outcome == "archived":
 		t.own = nil // they are archived
@@ -140,9 +140,8 @@ func (t *trail) stand(store *durable.Store) (behind, changed []string, err error
 	return behind, changed, nil
 }
 
-// overdue are the events that the files have not followed to and are to be brought up
-// to, with those of the files that are behind. There are none where a file was
-// changed by someone else.
+// overdue returns the events that are not in the files yet, and the files that are
+// behind. If someone else changed a file, there are none.
 func (t *trail) overdue(store *durable.Store) (late []reprise.Event, behind, changed []string, err error) {
 	behind, changed, err = t.stand(store)
 	switch {
