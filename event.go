@@ -203,4 +203,4 @@ type Mender interface {
 
 // ErrCannotRecord means that a layout's files have no place for an event; the journal
 // still holds it.
-var ErrCannotRecord = errors.New("the layout has no place for this event")
+var ErrCannotRecord = errors.New("its files have no place for this event")

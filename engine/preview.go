@@ -223,7 +223,7 @@ func (e *Engine) look() (*durable.Store, error) {
 func (e *Engine) looking(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
 	l := convention.Find(ref.Layout)
 	if l == nil {
-		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
+		return nil, fmt.Errorf("work on %s: no convention is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, playbook, l)
 	w.led = &previewLedger{previewState: newPreviewState(store, nil), w: w}

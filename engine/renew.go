@@ -99,7 +99,7 @@ func (w *work) last() *work {
 func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, without []string) error {
 	l := convention.Find(ref.Layout)
 	if l == nil {
-		return fmt.Errorf("no layout is called %q", ref.Layout)
+		return fmt.Errorf("no convention is called %q", ref.Layout)
 	}
 	dry := durable.NewDryRun(store)
 	for _, ev := range events {
@@ -190,7 +190,7 @@ func (w *work) mayPutAway() error {
 	if w.renewal.Moves() {
 		l := convention.Find(old.Layout)
 		if l == nil {
-			return fmt.Errorf("no layout is called %q", old.Layout)
+			return fmt.Errorf("no convention is called %q", old.Layout)
 		}
 		refs, err := l.Find(w.store)
 		if err != nil {

@@ -140,7 +140,7 @@ func newMemory() Memory {
 func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
 	l := convention.Find(ref.Layout)
 	if l == nil {
-		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
+		return nil, fmt.Errorf("work on %s: no convention is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, playbook, l)
 	w.led = &journaled{nil, store, l, ref, e.inbox()}

@@ -114,8 +114,8 @@ func page() []byte {
 	}
 	b.WriteString("\nReaders report what only they can see while they read a file. They also report some of the other codes; if a\n" +
 		"check finds the same thing, its finding replaces the reader's.\n\n" +
-		"## When a saved state and a unit's own file disagree\n\n" +
-		"This table is for `status-drift`. Each row has what the saved state says, then what the unit's own file says (the\n" +
+		"## When a saved state and a step's own file disagree\n\n" +
+		"This table is for `status-drift`. Each row has what the saved state says, then what the step's own file says (the\n" +
 		"status of a story). `pending` in a file covers Draft and Ready. If the saved state says it was begun, Ready is not a\n" +
 		"reset: it is info with `in_progress` and a warning with `in_review`. If every story of an epic is done, and git or a\n" +
 		"file shows each, only gates and its end are left; a saved state that is behind is then only info.\n\n" +

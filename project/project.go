@@ -143,11 +143,11 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 type UnknownLayoutError struct{ Name string }
 
 // Error implements error.
-func (e *UnknownLayoutError) Error() string { return fmt.Sprintf("no layout is called %q", e.Name) }
+func (e *UnknownLayoutError) Error() string { return fmt.Sprintf("no convention is called %q", e.Name) }
 
 // Hint lists the known names.
 func (e *UnknownLayoutError) Hint() string {
-	return "the layouts are " + strings.Join(convention.Names(), ", ")
+	return "the conventions are " + strings.Join(convention.Names(), ", ")
 }
 
 func chosen(names []string) ([]convention.Entry, error) {
@@ -178,8 +178,8 @@ func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) 
 		if err != nil {
 			res.report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: e.Name(),
-				Message: fmt.Sprintf("the search for runs of this layout stopped: %s", err),
-				Hint:    "runs of this layout may be missing from the list",
+				Message: fmt.Sprintf("the search for runs of this convention stopped: %s", err),
+				Hint:    "runs of this convention may be missing from the list",
 			})
 		}
 		for _, ref := range refs {

@@ -41,7 +41,7 @@ type LogEntry struct {
 	Actor      string            `json:"actor"`
 	Text       string            `json:"text"`
 	Session    string            `json:"session,omitempty" jsonschema:"the session of an agent that it is about"`
-	Files      []string          `json:"files" jsonschema:"the layout's files that followed"`
+	Files      []string          `json:"files" jsonschema:"the run's own files that followed"`
 	Log        string            `json:"log,omitempty" jsonschema:"where a step was named, on the last event of each attempt: the file with what its agent printed, relative to root"`
 	Output     []string          `json:"output,omitempty" jsonschema:"the last lines of it"`
 	Usage      *reprise.Usage    `json:"usage,omitempty" jsonschema:"with the end of an attempt: what it used; absent if no agent was at work"`

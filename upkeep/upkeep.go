@@ -75,5 +75,5 @@ func layoutOf(r *reprise.Run) (reprise.Layout, error) {
 	if l := convention.Find(r.Layout); l != nil {
 		return l, nil
 	}
-	return nil, fmt.Errorf("no layout is called %q", r.Layout)
+	return nil, fmt.Errorf("no convention is called %q", r.Layout)
 }

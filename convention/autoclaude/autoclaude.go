@@ -261,7 +261,7 @@ func (l *loader) options() []reprise.Option {
 }
 
 // allFindings joins what the readers collected. Of a copy that lost, only
-// damage is told: its odd words are those of the copy that won.
+// damage is reported; its unknown words would repeat those of the copy that won.
 func (l *loader) allFindings() []reprise.Finding {
 	var out []reprise.Finding
 	for _, p := range l.copies {

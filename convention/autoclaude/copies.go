@@ -109,8 +109,8 @@ func (l *loader) compare(lost *plan) {
 	})
 }
 
-// addCopies puts what the other copies say of each item beside the claim that
-// won; that they differ has been told for the plan as a whole.
+// addCopies adds what the other copies say about each item as claims that lost. That
+// they differ is reported once, for the whole plan.
 func (l *loader) addCopies() {
 	for _, p := range l.copies {
 		if p == l.plan || !p.ok() {

@@ -87,7 +87,7 @@ func (l *loader) cannotTell() {
 }
 
 // decideClosed settles a spec that was closed. Closing is a person's decision
-// and is respected; what was left open or rejected is told.
+// and is respected; what was left open or rejected is reported.
 func (l *loader) decideClosed() bool {
 	p, ok := l.closed()
 	if !ok {
@@ -241,8 +241,8 @@ func (l *loader) needSpec() {
 	})
 }
 
-// checkApproval holds a plan that no one has begun and that a person was to
-// approve first. Once work was begun, the question is settled.
+// checkApproval stops a plan that has not begun and needs a person's approval first.
+// Once work has begun, the question is settled.
 func (l *loader) checkApproval() {
 	m, r := &l.marks, l.run
 	asked := m.reviewed && !m.approved || m.require && !m.approved ||

@@ -24,8 +24,8 @@ var specFiles = []string{
 // Find lists the spec folders of the tree: the children of .auto-claude/specs
 // and auto-claude/specs at any depth, numbered folders elsewhere that hold a
 // plan with another file of a spec, and copies in worktrees whose original in
-// the project is gone. What lies inside a spec folder or beside the specs is a
-// stray and no run.
+// the project is gone. Anything inside a spec folder or next to the specs is a
+// stray, not a run.
 func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	found := map[string]bool{}
 	bases := map[string]bool{".": true}

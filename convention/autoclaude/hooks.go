@@ -122,7 +122,7 @@ func zoned(text string) bool {
 }
 
 // addHooks fills what evidence and checks rest on: the branch, the checkout,
-// and for each item its files and how its commits are told.
+// and for each item its files and how its commits are recognized.
 func (l *loader) addHooks() {
 	r := l.run
 	r.Worktree = l.where.worktree

@@ -11,7 +11,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// marks are the files that people and the program leave beside the plan.
+// marks are the files that people and the program leave next to the plan.
 type marks struct {
 	hold       string // why it is held, "" if it is not
 	holdPhase  string
@@ -37,7 +37,7 @@ func (l *loader) readMarks() {
 
 // readHolds reads the files that stop the loop until they are removed: PAUSE
 // by a person, RATE_LIMIT_PAUSE and AUTH_PAUSE by the later program, which a
-// RESUME file lifts. A limit that says when it ends needs no one.
+// RESUME file lifts. A limit that says when it ends needs no person.
 func (l *loader) readHolds() {
 	m := &l.marks
 	if f, ok := l.find("PAUSE"); ok {

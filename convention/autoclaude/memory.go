@@ -137,7 +137,7 @@ func (m *memory) isStuck(id string) (stuckItem, bool) {
 // program did not give up: its own limit is three to five.
 const manyFailures = 5
 
-// addMemory puts the records beside the plan's claims. They never win: the
+// addMemory adds the records as claims. They never win over the plan: the
 // history is written by the program after a session, the plan by the agent in
 // it, and a commit is recorded for partial work too.
 func (l *loader) addMemory() {

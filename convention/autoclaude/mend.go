@@ -77,7 +77,7 @@ func saysMore(broken, whole []byte) bool {
 }
 
 // workedIn reports whether a coder left notes in a folder of the spec. It edits
-// the plan beside them, so that there was one. Without notes the folder is part
+// the plan in the same folder, so there was one. Without notes the folder is part
 // of a checkout, and the original program copies the plan there when it starts.
 // In the project itself the plan belongs in any case: it is listed from there.
 func (l *loader) workedIn(dir string) bool {
@@ -90,7 +90,7 @@ func (l *loader) workedIn(dir string) bool {
 }
 
 // mendMemory rebuilds a record whose file is blank, from the copy in another
-// folder of the spec, else as an empty one without times, which no one knows.
+// folder of the spec, else as an empty one without times, which are unknown.
 func (l *loader) mendMemory(name string) []ledger.Proposal {
 	at, present := l.pathOf(name)
 	if !present {

@@ -162,7 +162,7 @@ func (p *plan) available(ph *phase) bool {
 }
 
 // maxOffered bounds the units offered at once: the recommended one and a few
-// that can truly be worked on beside it.
+// that can be worked on in parallel.
 const maxOffered = 3
 
 // startable lists the items that may be worked on now, the recommended first:
@@ -204,7 +204,7 @@ func (p *plan) startable() []int {
 	return out[:min(len(out), maxOffered)]
 }
 
-// independent reports whether the phase can be worked on beside others. One
+// independent reports whether the phase can be worked on in parallel with others. One
 // that does not say what it needs is open to the program, but may well build
 // on the phases before it, so those must be complete.
 func (ph *phase) independent() bool { return ph.declared && !ph.loose || ph.after }

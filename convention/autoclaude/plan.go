@@ -220,8 +220,8 @@ func (p *plan) readFlat(root ledger.Value) {
 	}
 }
 
-// checkFlat tells of items beside the phases: no program reads them, but a
-// person may have meant them.
+// checkFlat reports items outside the phases: no program reads them, but a person may
+// have meant them.
 func (p *plan) checkFlat(root ledger.Value) {
 	for _, key := range listKeys {
 		n := root.Get(key)

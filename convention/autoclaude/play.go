@@ -165,8 +165,7 @@ func sameGoal(fsys fs.FS, dir, text string) bool {
 	return true
 }
 
-// slug is what of a title goes into a folder's name: letters and digits of
-// ASCII, about fifty of them.
+// slug makes a folder name from a title: up to about fifty ASCII letters and digits.
 func slug(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	words := strings.FieldsFunc(strings.ToLower(line), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })
@@ -213,9 +212,8 @@ func beside(r *reprise.Run, id string, others []string) bool {
 	return true
 }
 
-// Settle implements reprise.Playbook. An item that is in progress while nothing
-// is at work was cut off, by whoever worked on it: it is pending again, unless
-// git shows that it landed. Where QA rejected it too often, a person is asked.
+// Settle implements reprise.Playbook. An item that is in progress while no agent
+// works on it was cut off: it is pending again, unless git shows that it landed. Where QA rejected it too often, a person is asked.
 func (Playbook) Settle(fsys fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
 	if d.Action != reprise.Start {
 		return nil, nil

@@ -127,7 +127,7 @@ func (l *loader) assignQA(r *reprise.Run, a *reprise.Assignment) {
 	}
 	a.Facts["iteration"], a.Facts["max"] = fmt.Sprint(len(rounds)+1), fmt.Sprint(maxRounds)
 	if a.Unit.ID == stepQAReview {
-		a.Facts[taskFact] = fmt.Sprintf("Hold what was built against the spec. Write what you found to %s. Change no code and leave qa_signoff in the plan alone: your verdict is recorded for you.", path.Join(r.Path, "qa_report.md"))
+		a.Facts[taskFact] = fmt.Sprintf("Hold what was built against the spec. Write what you found to %s. Change no code and leave qa_signoff in the plan alone: your ruling is recorded for you.", path.Join(r.Path, "qa_report.md"))
 		return
 	}
 	a.Commit = true

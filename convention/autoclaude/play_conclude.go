@@ -41,8 +41,8 @@ func concludeSpec(r *reprise.Run, step string, reply reprise.Reply) reprise.Conc
 	return reprise.Conclusion{Text: reply.Summary}
 }
 
-// concludePlan asks for a plan that can be worked on: items, and all of them
-// open, for no one has begun any.
+// concludePlan asks for a plan that can be worked on: items, all of
+// them open.
 func concludePlan(r *reprise.Run, reply reprise.Reply) reprise.Conclusion {
 	if r.Step(stepPlanning) != nil {
 		return reprise.Conclusion{Problem: "it left a plan that lists no item"}
@@ -117,12 +117,12 @@ func orElse(text, other string) string {
 	return other
 }
 
-// concludeReview takes the reviewer's verdict, or the one it signed the plan
-// with; where the two differ, no counts.
+// concludeReview takes the reviewer's ruling, or the one in the plan's sign-off; where the
+// two differ, a rejection counts.
 func concludeReview(fsys fs.FS, r *reprise.Run, reply reprise.Reply) reprise.Conclusion {
 	word, known := verdict(reply.Verdict)
 	if !known && reply.Verdict != "" {
-		return reprise.Conclusion{Problem: fmt.Sprintf("its verdict %q is neither approved nor rejected", doc.Clip(reply.Verdict, 40))}
+		return reprise.Conclusion{Problem: fmt.Sprintf("its ruling %q is neither approved nor rejected", doc.Clip(reply.Verdict, 40))}
 	}
 	signed := ""
 	if p := load(fsys, r.Ref).plan; p != nil {
@@ -135,12 +135,12 @@ func concludeReview(fsys fs.FS, r *reprise.Run, reply reprise.Reply) reprise.Con
 	case word == "" && signed == "approved":
 		word = "approved"
 	case word == "":
-		return reprise.Conclusion{Problem: "it gave no verdict"}
+		return reprise.Conclusion{Problem: "it gave no ruling"}
 	}
 	return reprise.Conclusion{Outcome: word, Text: orElse(strings.Join(reply.Issues, "\n"), reply.Summary)}
 }
 
-// verdict maps what reviewers say to what the plan can hold.
+// verdict maps a reviewer's ruling to the words of the plan.
 func verdict(word string) (string, bool) {
 	switch reprise.RulingOf(word) {
 	case reprise.Passes, reprise.PassesWithConcerns:

@@ -13,7 +13,7 @@ import (
 
 // laterTry looks for the same task under a later number: a task that is tried
 // again gets a new folder with the same slug. Where a later one is complete,
-// open work of this one is superseded; otherwise that it exists is told.
+// open work of this one is superseded; otherwise its existence is reported.
 func (l *loader) laterTry() bool {
 	r := l.run
 	if l.where.base == "" || r.Phase == phaseHumanReview {

@@ -178,7 +178,7 @@ func (l *loader) decideSpec() {
 	}
 }
 
-// lostPlan reports a plan that is not there although something tells of work on its items:
+// lostPlan reports a plan that is not there although there are records of work on its items:
 // it was lost, and planning again would do that work again.
 func (l *loader) lostPlan(proof string) {
 	if at, there := l.pathOf(planFile); !there { // else it is said why it could not be read

@@ -102,7 +102,7 @@ func (w *writer) planned() bool {
 	return false
 }
 
-// refuseBroken refuses to write beside a plan that is there and cannot be read.
+// refuseBroken refuses to write while the plan exists and cannot be read.
 func (w *writer) refuseBroken() {
 	for _, p := range w.l.copies {
 		if p.broken {
@@ -342,7 +342,7 @@ func plainWord(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_- ") == ""
 }
 
-// endPhase answers for the end of a phase, which is told by its items alone.
+// endPhase accepts the end of a phase, which only its items show.
 func (w *writer) endPhase() {
 	found := false
 	for i := range w.l.run.Steps {

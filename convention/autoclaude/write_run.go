@@ -87,8 +87,8 @@ func (w *writer) make(name, why string, content splice.Object) {
 	w.Create(name, text, why)
 }
 
-// setPlanStatus moves plan.status, and planStatus beside it where there is one.
-// Other fields that tell the same (xstateState, executionPhase, reviewReason)
+// setPlanStatus changes plan.status, and planStatus if it exists. Other fields with the
+// same meaning (xstateState, executionPhase, reviewReason)
 // are the desktop program's own and stay.
 func (w *writer) setPlanStatus(p *plan, word string, add bool) {
 	w.Structured(p.file.Path).Because("the plan is %s", word)

@@ -197,9 +197,9 @@ func (Playbook) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 	case reprise.Passes, reprise.PassesWithConcerns:
 		return reprise.Conclusion{Text: reply.Summary}
 	case reprise.NoRuling:
-		return reprise.Conclusion{Problem: "the review gave no verdict"}
+		return reprise.Conclusion{Problem: "the review gave no ruling"}
 	case reprise.UnclearRuling:
-		return reprise.Conclusion{Problem: fmt.Sprintf("the verdict %q is unknown here", doc.Clip(reply.Verdict, 40))}
+		return reprise.Conclusion{Problem: fmt.Sprintf("the ruling %q is unknown here", doc.Clip(reply.Verdict, 40))}
 	}
 	return reprise.Conclusion{Questions: []reprise.Asked{{
 		ID: reviewOf(a.Step), Subject: a.Step, Options: []string{fixIt, acceptIt}, Closed: true,

@@ -64,10 +64,10 @@ func verified(s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
 		c.Blocked = true
 	case reprise.NoRuling:
 		if s.Status != reprise.Done {
-			c.Problem = "the verification gave no verdict"
+			c.Problem = "the verification gave no ruling"
 		}
 	default:
-		c.Problem = fmt.Sprintf("the verdict %q is unknown here", doc.Clip(reply.Verdict, 40))
+		c.Problem = fmt.Sprintf("the ruling %q is unknown here", doc.Clip(reply.Verdict, 40))
 	}
 	return c
 }

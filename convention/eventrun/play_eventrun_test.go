@@ -360,7 +360,7 @@ func TestEV3_a_verifier_that_does_not_approve_verifies_nothing(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]reprise.Conclusion{
 		"reject": {Failed: true}, "not approved": {Failed: true}, "changes requested": {Failed: true}, "no": {Failed: true}, "concerns": {Failed: true},
-		"blocked": {Blocked: true}, "": {Problem: "the verification gave no verdict"}, "hm": {Problem: `the verdict "hm" is unknown here`},
+		"blocked": {Blocked: true}, "": {Problem: "the verification gave no ruling"}, "hm": {Problem: `the ruling "hm" is unknown here`},
 		"Approved.": {}, "verified": {},
 	} {
 		r := &reprise.Run{Ref: reprise.Ref{Layout: "eventrun", ID: "r", Path: "runs/r", Kind: reprise.KindGraph}, State: reprise.Interrupted,

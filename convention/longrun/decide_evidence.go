@@ -76,7 +76,7 @@ func (l *longRun) beginning() time.Time {
 	return first.Add(-reprise.ClockSlack)
 }
 
-// evidence fills in how the work of a plan can be told from outside. Each task
+// evidence fills in how the work of a plan can be recognized from outside. Each task
 // is a commit `type(NN): task`; none of them shows the plan as a whole.
 func (l *longRun) evidence(s *reprise.Step, p *plan) {
 	s.Pieces = len(s.Commits) > 0
@@ -125,7 +125,7 @@ func (l *longRun) parts(p *plan) []reprise.Step {
 			}
 			named := trace
 			named.Subject, named.Ends = trace.Subject+subject, true
-			// Of two tasks with one name no one can tell which it is.
+			// If two tasks have the same name, it is unknown which one it is.
 			named.Partial = since.IsZero() || names[doc.Fold(taskWords(name))] > 1
 			before := named
 			before.Partial, before.Since = true, l.beginning()
@@ -176,7 +176,7 @@ func (g *gsd) traces(p *plan) []reprise.Trace {
 }
 
 // readReused finds the phases whose numbers an earlier milestone used: its
-// folders lie in the archive, or beside the new ones. They map to the day the
+// folders are in the archive, or next to the new ones. They map to the day the
 // last milestone shipped.
 func (g *gsd) readReused() {
 	g.reused = map[phaseNo]time.Time{}

@@ -47,8 +47,8 @@ func (g taskGroup) of(p *plan) bool {
 }
 
 // groupOf gives the plans that a question is about, in their order. Where that is
-// not certain it gives none and says why: a plan that is left out by mistake is work
-// that no one does.
+// not certain it gives none and says why: a plan left out by mistake would never
+// be done.
 func (l *longRun) groupOf(subject string) (ids []string, why string) {
 	g := readGroup(subject)
 	var found []*plan

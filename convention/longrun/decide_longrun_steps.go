@@ -171,8 +171,8 @@ func (l *longRun) steps() {
 	}
 }
 
-// artifacts names the files of the spec the plans are made from. They lie
-// beside the state folder; a run whose plans exist can continue without them.
+// artifacts names the files of the spec the plans are made from. They are
+// next to the state folder; a run whose plans exist can continue without them.
 func (l *longRun) artifacts() {
 	spec := path.Dir(l.dir)
 	for _, a := range []struct{ name, file string }{

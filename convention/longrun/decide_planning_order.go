@@ -273,7 +273,7 @@ func (g *gsd) waitsFor(p *plan) []*plan {
 // offer lists the plans that may be started: those of the wave; the next one if
 // the wave holds only one (it may merely lack its summary), unless it declares
 // that it waits; one that was passed over; the first of the next phase, which is
-// often taken up early; and one left open in an earlier phase.
+// often begun early; and one left open in an earlier phase.
 func (g *gsd) offer() {
 	if g.current.none() {
 		g.offerUnrecorded()

@@ -176,7 +176,7 @@ func (g *gsd) anyPhaseDone() bool {
 	return len(g.state.phases) > 0 || slices.ContainsFunc(g.road.sorted(), g.road.done)
 }
 
-// begun reports whether any record tells of finished work.
+// begun reports whether any record shows finished work.
 func (g *gsd) begun() bool { return len(g.done) > 0 || g.anyTick() || g.anyPhaseDone() }
 
 // onlyAgents: nothing but the files of agents is there.

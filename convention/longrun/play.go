@@ -24,9 +24,9 @@ type Playbook struct{}
 // NewPlaybook returns the playbook.
 func NewPlaybook() reprise.Playbook { return Playbook{} }
 
-// Begin starts a run beside a specification: in the folder the goal's path or id
+// Begin starts a run next to a specification: in the folder the goal's path or id
 // names, or in one below specs/ that is called after the goal. A `.planning/`
-// folder is taken up and never made: its roadmap comes out of a conversation.
+// folder is continued, never created: its roadmap comes from a conversation.
 func (Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	at := path.Clean(strings.TrimSuffix(g.Path, "/"))
 	name := path.Base(at)
@@ -158,7 +158,7 @@ func (Playbook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	return planningOf(fsys, r).state.fields["goal"].Value
 }
 
-// ask gives questions of an agent ids that no one has used.
+// ask gives an agent's questions unused ids.
 func ask(r *reprise.Run, step string, asked []reprise.Asked) []reprise.Asked {
 	taken := map[string]bool{}
 	for _, q := range r.Questions {

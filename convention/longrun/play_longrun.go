@@ -118,8 +118,8 @@ func assignTransform(r *reprise.Run, l *longRun, a reprise.Assignment) reprise.A
 	return a
 }
 
-// halfPlanned reports whether the run is still being set up although plans are
-// there: no one has recorded that they are all.
+// halfPlanned reports whether the run is still being set up although plans
+// exist: it is not on record that they are complete.
 func (l *longRun) halfPlanned(r *reprise.Run) bool {
 	return r.State == reprise.NotStarted && l.state.status == wordSetup
 }

@@ -39,7 +39,7 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 		}
 		a.Data = []reprise.Data{{Name: "what to plan", Text: u.Title}}
 	case p == nil || !p.filed():
-		// ROADMAP.md lists it and no one has written it.
+		// ROADMAP.md lists it, and it is not written yet.
 		a.Role, a.Step = "planner", planStep+st.ID
 		a.Facts["task"] = "Write the plan " + st.ID + " that ROADMAP.md lists, in the form and the place of the other plans."
 		a.Data = []reprise.Data{{Name: "what to plan", Source: st.Source, Text: st.Title}}

@@ -31,8 +31,8 @@ func numbered(name, kind string) (num int, digits string, ok bool) {
 	return num, name[:i], err == nil
 }
 
-// readPlans reads plans/ and summaries/. Checkpoints lie beside the plans and are
-// none themselves.
+// readPlans reads plans/ and summaries/. Checkpoints are in the same
+// folder.
 func (l *longRun) readPlans() {
 	l.byKey = planSet{}
 	for _, kind := range []struct {

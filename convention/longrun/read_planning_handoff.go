@@ -21,7 +21,7 @@ type handoffFile struct {
 }
 
 // handoff is what HANDOFF.json or a .continue-here file says: written on
-// purpose when someone pauses, and removed when the work is taken up again.
+// purpose when someone pauses, and removed when the work is resumed.
 type handoff struct {
 	file      string
 	at        time.Time
@@ -327,7 +327,7 @@ func (g *gsd) judgeAgent() {
 	if a.entry == nil {
 		if len(g.filed) == 0 && !g.state.exists {
 			if k, ok := planInMarker(a.id); ok {
-				// Nothing else speaks here, and the id spells out its plan.
+				// Nothing else names it, and the id contains its plan.
 				g.add(g.look(k), "named only by the id of the agent that was working")
 				g.r.Report(a.markerFinding(false, a.why+"; its id names plan "+k.String()))
 				return

@@ -12,8 +12,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// phaseFolder is a folder of a phase while it is held against others with the
-// same number.
+// phaseFolder is a phase's folder while it is compared with others of the same number.
 type phaseFolder struct {
 	path  string
 	phase phaseNo

@@ -257,7 +257,7 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]ledger
 		}
 	}
 	s.status, s.word, s.source = s.front, node.Str(), cmp.Or(node.Source(), f.At(0))
-	// GSD's own word above says that work is under way; what it waits for is below.
+	// GSD's own word above says that work is in progress; what it waits for is below.
 	waits := s.body == gsdWaiting && (s.front == gsdExecuting || s.front == gsdPaused || s.front == gsdReady)
 	if s.front == gsdNone || s.front == gsdOther && s.body != gsdNone || waits {
 		s.status, s.word, s.source = s.body, s.bodyWord, f.At(body.Line)

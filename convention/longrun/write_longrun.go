@@ -299,7 +299,7 @@ func (w *longRunRecorder) run() {
 			w.stateOnly(stateChange{status: wordExecuting, at: open, what: "Started"})
 		}
 	case reprise.RunResumed:
-		// No one is at work when a run is taken up: who was has been cut off.
+		// No agent works when a run is resumed: the previous one was cut off.
 		for _, p := range w.l.plans {
 			e, word := p.latest(), "interrupted"
 			if e == nil || e.status != reprise.InProgress || p.status.Closed() {

@@ -170,8 +170,8 @@ func (w *planningRecorder) finish(p *plan) {
 		w.setAgent(e, "completed", w.ev.At)
 	}
 	w.summary(p, reprise.Done, "complete")
-	// An agent that wrote the summary itself leaves the rest behind: the box
-	// that no one ticked shows it.
+	// An agent that wrote the summary itself leaves the rest undone, as the
+	// unticked box shows.
 	w.behind = p.done && p.box != nil && !p.box.ticked
 	counts := w.behind || !p.done && !p.recorded
 	w.tick(p, counts)

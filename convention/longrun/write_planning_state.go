@@ -26,7 +26,7 @@ var (
 )
 
 // run: events of the whole stand in STATE.md alone. A hand-off is not written:
-// it must be removed when the work is taken up again, which an edit cannot do.
+// it must be removed when the work is resumed, which an edit cannot do.
 func (w *planningRecorder) run() {
 	if !w.g.state.exists {
 		w.Fail(ledger.Cannot("%s is not there", w.g.state.file.Path))
@@ -83,9 +83,8 @@ func (w *planningRecorder) state(c planChange) {
 	}
 }
 
-// takesUp reports whether the event only takes up what a hand-off left. The
-// hand-off counts until the work has moved, and it would not if STATE.md bore a
-// later day.
+// takesUp reports whether the event only resumes what a hand-off left. The hand-off
+// counts until the work moves on, and would not if STATE.md had a later date.
 func (w *planningRecorder) takesUp() bool {
 	switch w.ev.Kind {
 	case reprise.RunStarted, reprise.RunResumed, reprise.StepStarted:

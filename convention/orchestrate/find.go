@@ -98,8 +98,8 @@ type census struct {
 	unread  map[string]error
 }
 
-// foreign are folders whose stories are no one's work: the framework itself,
-// templates, data for tests.
+// foreign are folders whose stories are not work to do: the framework itself, templates,
+// test data.
 var foreign = map[string]bool{
 	".aios-core": true, ".aiox-core": true, ".bmad-core": true, ".nexos-core": true,
 	"templates": true, "template": true, "fixtures": true, "__fixtures__": true, "testdata": true,
@@ -107,8 +107,8 @@ var foreign = map[string]bool{
 }
 
 // survey walks over the names. A folder that cannot be listed is left out; the
-// file system reports it. What has the name of a state file or a story is taken as
-// one whatever it is: whoever reads it finds out that it is no file.
+// file system reports it. Anything with the name of a state file or a story is
+// listed; reading it shows whether it is a file.
 func survey(fsys fs.FS) *census {
 	t := &census{unread: map[string]error{}}
 	specs := map[string]bool{}
@@ -143,7 +143,7 @@ func survey(fsys fs.FS) *census {
 }
 
 // Find lists the runs of a project. It reads state files, which are few, to
-// know which stories they speak of; of the stories it reads only those whose
+// know which stories they mention; of the stories it reads only those whose
 // name does not settle what they are.
 func (*Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	t := survey(fsys)
@@ -315,8 +315,8 @@ func (f *finder) stories(r *doc.Reader, group []storyFile) []storyFile {
 	return kept
 }
 
-// isLeftCopy reports whether a story lies in a folder beside one for finished
-// work that holds a file of the same name.
+// isLeftCopy reports whether a story lies in a folder next to one for finished
+// work that has a file of the same name.
 func isLeftCopy(s storyFile, group []storyFile) bool {
 	if _, ended := folderSays(s.path); ended {
 		return false

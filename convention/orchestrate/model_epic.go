@@ -154,7 +154,7 @@ func gateVerdict(n *doc.Node) string {
 }
 
 // branch is the branch of the epic or, where it names none, the one that all its
-// stories under way name. Of several branches none is the run's.
+// stories in progress name. If they name several, the run has none.
 func (e epic) branch() string {
 	if b := branchName(e.Get("branch")); b != "" {
 		return b
@@ -175,7 +175,7 @@ func (e epic) branch() string {
 }
 
 // modes are the words of an epic state for how much a person is asked, and ours.
-// A word without a meaning is none: a person is asked then.
+// For an unknown word, a person is asked.
 var modes = map[string]string{"yolo": "autopilot", "autopilot": "autopilot", "interactive": "interactive", "preflight": "preflight", "pre flight": "preflight"}
 
 // modeWord spells one of our modes as epic states do.

@@ -40,14 +40,14 @@ type storyDoc struct {
 	ticked int // boxes outside the status list
 	boxes  int
 	// worked is how many boxes of its tasks and criteria are ticked, of work.
-	// Boxes elsewhere (is it ready, is it done) are ticked by those who plan,
-	// too, or by no one.
+	// Boxes elsewhere (is it ready, is it done) may be ticked while
+	// planning, or never.
 	worked, work int
 	unticked     []doc.Check // those that are not
 	// criteria: the file has acceptance criteria or tasks of its own
 	criteria bool
-	// form: it has places for criteria or tasks, and nothing stands in any; whoever
-	// has to write it has not
+	// form: it has sections for criteria or tasks, and all of them are empty: the story
+	// is not written yet
 	form bool
 	// waits names a dependency that the story itself calls pending and blocking
 	waits     string
@@ -110,8 +110,8 @@ func (s *storyDoc) readFront(n ledger.Value) {
 	}
 }
 
-// isForm reports whether a story is only the form of one. A title may speak of tasks,
-// too; it is no place for them.
+// isForm reports whether a story is only the form of one. A title may mention tasks, too,
+// but does not hold them.
 func (s *storyDoc) isForm(m *doc.Markdown) bool {
 	places := 0
 	for _, sec := range m.Sections() {

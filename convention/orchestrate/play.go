@@ -83,9 +83,9 @@ func judge(reply reprise.Reply, known reprise.Ruling) reprise.Conclusion {
 	case reprise.Holds:
 		c.Blocked = true
 	case reprise.NoRuling:
-		c.Problem = "the review gave no verdict"
+		c.Problem = "the review gave no ruling"
 	default:
-		c.Problem = fmt.Sprintf("the verdict %s is unknown here", strconv.Quote(doc.Clip(reply.Verdict, 40)))
+		c.Problem = fmt.Sprintf("the ruling %s is unknown here", strconv.Quote(doc.Clip(reply.Verdict, 40)))
 	}
 	return c
 }
@@ -102,8 +102,7 @@ func said(reply reprise.Reply) string {
 	return doc.Clip(strings.TrimSpace(strings.Join(parts, " ")), 300)
 }
 
-// again reports whether a review sent the work back and whoever makes it has
-// not been at it since.
+// again reports whether a review sent the work back and it was not worked on since.
 func again(r *reprise.Run, review, maker string) bool {
 	s, m := r.Step(review), r.Step(maker)
 	return s != nil && s.Rejected > 0 && (m == nil || m.Ended < s.Ended)
@@ -156,8 +155,8 @@ func saidTo(q reprise.Question) string {
 	return doc.Fold(q.Answer)
 }
 
-// unheard asks once more what we asked when any words were taken for an answer, and
-// what was answered with words that say nothing.
+// unheard asks again where the answer is not one of the options: earlier versions
+// accepted any words.
 func unheard(r *reprise.Run) []reprise.Event {
 	for _, q := range unused(r) {
 		ours := q.ID == closeState || strings.HasPrefix(q.ID, "escalation-") || r.Kind == reprise.KindEpic && (q.ID == openReview || strings.HasPrefix(q.ID, "gate-") || strings.HasPrefix(q.ID, "blocked-"))
@@ -215,7 +214,7 @@ func ended(string) []reprise.Event {
 }
 
 // closeState is the question about a state whose story was closed outside of it,
-// or of which no one knows whether more would follow.
+// or for which it is unknown whether more would follow.
 const closeState = "close-workflow"
 
 // outside asks about a state that was left open while its story was closed.
@@ -271,7 +270,7 @@ func assignment(r *reprise.Run, u reprise.Unit, step, role string) reprise.Assig
 	return a
 }
 
-// Bounds of what of a file goes into a prompt.
+// Bounds for the text of a file in a prompt.
 const (
 	maxSection = 6000
 	maxLine    = 200

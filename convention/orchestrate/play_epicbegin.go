@@ -65,7 +65,7 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 
 // GivenOf implements reprise.Giver: the plan, and for each wave and story what it is
 // called and who does and judges it, named as in the state: "execution_plan",
-// "waves/1/name", "stories/2.1/executor"; and what must be done beside the stories.
+// "waves/1/name", "stories/2.1/executor"; and what must be done besides the stories.
 func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 	e := readEpic(epicRoot(stateIn(fsys, r.Path)))
 	out := map[string]string{}
@@ -100,9 +100,9 @@ func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 	return out, nil
 }
 
-// conditions are what must be done beside the stories, or by a person: prerequisites
-// by their names, or a list. Each is its fields, with its name or its bare text under
-// "". What came of it is left out, and what was asked by whoever carried the epic on.
+// conditions are what must be done besides the stories, or by a person: prerequisites by
+// name, or a list. Each is a list of fields, with its name or its bare text under "".
+// Outcomes are left out, and so are questions that arose while the epic was worked on.
 func conditions(list ledger.Value, r *reprise.Run) [][][2]string {
 	var out [][][2]string
 	for _, n := range list.Entries(1) {
@@ -138,7 +138,7 @@ func fieldName(s string) bool {
 	return s != "" && len(s) < 60 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && strings.Trim(s, "0123456789-") != ""
 }
 
-// askedHere reports whether a question was put by whoever carries the epic on.
+// askedHere reports whether a question arose while the epic was worked on.
 func askedHere(r *reprise.Run, id string) bool {
 	if id == openReview || id == closeState || strings.HasPrefix(id, "gate-") || strings.HasPrefix(id, "blocked-") || strings.HasPrefix(id, "escalation-") {
 		return true

@@ -54,7 +54,7 @@ func (Story) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 }
 
 // Aim implements reprise.Aimer: the files cannot tell that a validation sent the story
-// back and no one has written it since, or what a person said who was asked whether
+// back and that it was not rewritten since, or what a person answered when asked whether
 // the story is done.
 func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
 	if len(r.Next) != 1 {
@@ -79,8 +79,8 @@ func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
 	}
 }
 
-// ruledOn gives what a person said who was asked whether the story is done, and the
-// phase that follows from it; "" if no one was asked or said anything.
+// ruledOn returns what a person answered when asked whether the story is done, and the
+// phase that follows from it; "" without an answer.
 func ruledOn(r *reprise.Run) (answer, phase string) {
 	for _, q := range unused(r) {
 		if strings.HasPrefix(q.ID, closeStory) {
@@ -161,7 +161,7 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		case is(implement, reprise.Blocked):
 			return reprise.Conclusion{Blocked: true, Text: said(reply)}
 		case is(review, reprise.Done):
-			// No one closes what no one reviewed.
+			// A story that was not reviewed is not closed.
 			return reprise.Conclusion{Outcome: "unreviewed", Text: said(reply)}
 		}
 	case review:

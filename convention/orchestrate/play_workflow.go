@@ -121,7 +121,7 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 			a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
 		}
 	}
-	// What is to be done stays that of the role, whoever does it.
+	// The task is that of the role, whichever agent does it.
 	switch s.ID {
 	case bobDevelop, bobHeal:
 		a.Template = cycleRoles[implement]
@@ -151,7 +151,7 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 }
 
 // Settle implements reprise.Playbook: where all steps are on record and behind
-// it, the workflow is closed; where no one knows whether more would follow, or
+// it, the workflow is closed; where it is unknown whether more would follow, or
 // its story was closed outside of it, a person is asked.
 func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
 	if out := unheard(r); len(out) > 0 {

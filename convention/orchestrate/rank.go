@@ -319,7 +319,7 @@ func heirOf(epic []*entry) (heir *entry) {
 	return nil
 }
 
-// fades is what the habit of a story counts beside that of the one made after it.
+// fades is the weight of a story's habit relative to that of the next story.
 const fades = 0.85
 
 // reviewsLeft is the share of stories whose review was left open among those that

@@ -103,8 +103,8 @@ func (l *loader) namesakes(k key) (out []storyFile) {
 
 // meant finds the story that an entry of an epic state is about, by its file name.
 // Of several with its number it is the one whose name the entry has in its words
-// (file, branch, title), else the one in a folder of the epic. "" means that it
-// cannot be told.
+// (file, branch, title), else the one in a folder of the epic. "" means
+// unknown.
 func (l *loader) meant(st *waveStory) string {
 	all := l.namesakes(st.key)
 	for _, named := range []func(storyFile) bool{func(storyFile) bool { return true }, st.names, storyFile.inEpic} {

@@ -118,7 +118,7 @@ func (l *loader) epicStory(w *wave, s *waveStory, plan *epicPlan) {
 }
 
 // storyPath finds the file of a story of an epic: as the plan says, else by its id
-// among the stories of the project. It is not told where several have that id and
+// among the stories of the project. told is false if several have that id and
 // nothing says which is meant.
 func (l *loader) storyPath(s *waveStory, plan *epicPlan) (file string, told bool) {
 	if full := l.fileOf(plan, s.key); full != "" {
@@ -133,8 +133,8 @@ func (l *loader) storyPath(s *waveStory, plan *epicPlan) (file string, told bool
 	return l.storyByKey(s.key, meant), meant != "" || len(l.namesakes(s.key)) == 0
 }
 
-// missingStory: a story no one has begun may simply not be written yet; one
-// that was begun has lost its file.
+// missingStory reports a story without a file. One that was not begun may simply not be
+// written yet; one that was begun has lost its file.
 func (l *loader) missingStory(w *wave, s *waveStory, plan *epicPlan, status reprise.Status) {
 	name := s.id + ".story.md"
 	if p := l.fileOf(plan, s.key); p != "" {

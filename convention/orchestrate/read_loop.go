@@ -22,7 +22,7 @@ func (l *loader) qaLoop(f *doc.File, root ledger.Value) {
 	l.timesIn(f, root)
 	l.loop = readLoop(root)
 	if lp := l.loop; story.Str() == "" && lp.word == "" && lp.last == "" && lp.iteration == 0 {
-		f.Lost(reprise.CodeUnreadable, 0, "names neither story, status, iteration nor verdict of a QA loop", "restore the file from git or a backup; remove it if it does not belong to a QA loop")
+		f.Lost(reprise.CodeUnreadable, 0, "names neither story, status, iteration nor ruling of a QA loop", "restore the file from git or a backup; remove it if it does not belong to a QA loop")
 	}
 	l.loopSteps()
 	l.loopState()
@@ -72,7 +72,7 @@ func (l *loader) loopState() {
 			run.State, run.Reason = reprise.Complete, "the loop is completed"
 			return
 		}
-		run.State, run.Reason = reprise.Waiting, "the loop is called completed with the verdict "+quote(lp.last)
+		run.State, run.Reason = reprise.Waiting, "the loop is called completed with the ruling "+quote(lp.last)
 		l.report(reprise.Warning, reprise.CodeFalseCompletion, run.ID, lp.status.Source(), run.Reason, "review the story once more, or close the loop on purpose")
 	case "escalated":
 		run.State, run.Reason = reprise.Waiting, "the loop was escalated to a person"
@@ -96,7 +96,7 @@ func (l *loader) loopState() {
 			run.State, run.Reason = reprise.Waiting, "the last review called it blocked"
 		case at > lp.max:
 			run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d iterations are used up: a person has to decide", lp.max)
-			// No one is told of it yet: what stands there of an escalation is an earlier one's.
+			// It is not escalated yet: an escalation in the file is an earlier one's.
 			l.askEscalation("", time.Time{})
 		}
 	}
@@ -129,7 +129,7 @@ func (lp loop) point() (n int, phase, role string) {
 // escalation on record, where it was escalated.
 func (l *loader) askEscalation(reason string, asked time.Time) {
 	lp := l.loop
-	text := fmt.Sprintf("The QA loop is at iteration %d of %d with the last verdict %s. How should it continue?", lp.iteration, lp.max, quote(lp.last))
+	text := fmt.Sprintf("The QA loop is at iteration %d of %d with the last ruling %s. How should it continue?", lp.iteration, lp.max, quote(lp.last))
 	if reason != "" {
 		text += " Reason given: " + doc.Clip(reason, 200)
 	}

@@ -20,8 +20,8 @@ import (
 // confirmPhase is where a run stands that was rebuilt.
 const confirmPhase = "confirm the reconstruction"
 
-// changeLedger and outputLedger name the ledgers of a reconstruction beside the
-// story's own status.
+// changeLedger and outputLedger name the ledgers of a reconstruction other than
+// the story's own status.
 const (
 	outputLedger = "artifacts"
 	changeLedger = "change log"

@@ -11,9 +11,8 @@ import (
 	"reprise/internal/ledger"
 )
 
-// otherSays collects what files beside the story say of it: its copies, the
-// table of its epic, the epic state and the QA gate. Only files that can be
-// told by name are opened.
+// otherSays collects what other files say about the story: its copies, the table of its
+// epic, the epic state and the QA gate. Only files recognized by name are opened.
 func (l *loader) otherSays(s *storyDoc, k key) []say {
 	return slices.Concat(l.copySays(s), l.epicTableSays(s, k), l.epicStateSays(s.path, k), l.gateSays(s.path, k))
 }
@@ -137,7 +136,7 @@ func (l *loader) epicStateSays(story string, k key) []say {
 					}
 					return
 				}
-				// A branch planned for a story no one has begun is not there yet.
+				// The branch of a story that was not begun does not exist yet.
 				if l.run.Branch == "" && stateClass(st.word) > ready {
 					l.run.Branch = branchName(st.at.In("branch").Node)
 				}

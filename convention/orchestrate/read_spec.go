@@ -203,9 +203,9 @@ func afterCritique(word string) (phase, open string) {
 	case reprise.SendsBack, reprise.Holds:
 		return write, "its critique sent it back: " + quote(word)
 	case reprise.NoRuling:
-		return critique, "its critique gives no verdict"
+		return critique, "its critique gives no ruling"
 	default:
-		return critique, "its critique gives a verdict that is unknown here: " + quote(word)
+		return critique, "its critique gives a ruling that is unknown here: " + quote(word)
 	}
 }
 

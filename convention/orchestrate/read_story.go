@@ -210,7 +210,7 @@ func (l *loader) cycleSteps(all []say, won int, form bool) {
 	}
 }
 
-// cycleArtifacts lists what the phases leave beside the story itself: the gate
+// cycleArtifacts lists what the phases leave besides the story itself: the gate
 // of a review that passed. A gate that did not pass finished nothing.
 func (l *loader) cycleArtifacts(all []say) {
 	for _, g := range all {
@@ -418,7 +418,7 @@ func dispute(all []say, own, won int) (closed, open int, ok bool) {
 // handed over; it is none against a review, before which all is ticked, too.
 func (s *storyDoc) allWorked() bool { return s.work > 0 && s.worked == s.work }
 
-// witnessed reports whether a file beside the story calls it done, too.
+// witnessed reports whether another file calls the story done, too.
 func witnessed(all []say) bool {
 	return slices.ContainsFunc(all, func(s say) bool { return s.class == done && !s.own && !strings.HasPrefix(s.ledger, "story") })
 }

@@ -37,7 +37,7 @@ func (*Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.E
 	return edits, nil
 }
 
-// maxText bounds what of an event's text is written.
+// maxText bounds how much of an event's text is written.
 const maxText = 300
 
 // recorder carries what is needed while one event is recorded.
@@ -230,7 +230,7 @@ func (c *recorder) runStatus(at ledger.Value, word string, same ...string) bool 
 	return true
 }
 
-// actor is who did it: as the event says, else whoever does the step.
+// actor returns who did it: the event's actor, else the role of the step.
 func (c *recorder) actor() string {
 	if c.ev.Actor != "" {
 		return c.ev.Actor
@@ -243,7 +243,7 @@ func (c *recorder) actor() string {
 	return ""
 }
 
-// agent writes a role as agents are written beside it: with the sign or without.
+// agent writes a role like its neighbour: with the @ or without.
 func agent(role, beside string) string {
 	role = strings.TrimPrefix(ledger.Line(role, 40), "@")
 	if role == "" || beside != "" && !strings.HasPrefix(beside, "@") {

@@ -51,8 +51,7 @@ func (c *recorder) epicStep(e epic) {
 	}
 }
 
-// epicEnded closes the epic. One with open stories is not closed as completed:
-// no one would believe it.
+// epicEnded closes the epic. One with open stories is not closed as completed.
 func (c *recorder) epicEnded(e epic) {
 	switch c.ev.Outcome {
 	case "aborted":

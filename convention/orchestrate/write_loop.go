@@ -23,7 +23,7 @@ func (c *recorder) loopEvent(lp loop) {
 		switch c.ev.Outcome {
 		case "", "completed", "approved":
 			if verdict(lp.last) != reprise.Done {
-				c.cannot("the last verdict is %s", quote(lp.last))
+				c.cannot("the last ruling is %s", quote(lp.last))
 			}
 			c.loopCompletes(lp)
 		default:
@@ -123,8 +123,8 @@ func (c *recorder) beginReview(lp loop, n int) ledger.Value {
 	return lp.history.Item(len(lp.history.Items))
 }
 
-// lastTime is the last value of a key in the history; where there is none it knows
-// no more than its file.
+// lastTime is the last value of a key in the history; without one, the value
+// knows only its file.
 func (lp loop) lastTime(key string) ledger.Value {
 	for i := len(lp.entries) - 1; i >= 0; i-- {
 		if v := lp.entries[i].at.In(key); !v.IsNull() {
@@ -294,8 +294,8 @@ func (c *recorder) loopAnswer(lp loop) {
 	}
 }
 
-// waive closes a loop on a person's word: the last verdict is theirs, and what
-// it was stands beside it.
+// waive closes a loop on a person's word: the last ruling is theirs, and
+// the previous one is kept next to it.
 func (c *recorder) waive(lp loop) {
 	if len(lp.entries) == 0 {
 		c.noPlace()

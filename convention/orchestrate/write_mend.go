@@ -208,10 +208,9 @@ func (d *mender) planned() (out []string) {
 	return out
 }
 
-// loop writes the status of a QA loop: of which story, and at which iteration
-// as far as that is told. No verdict is: a review that is not on record is held
-// again. Of the dialects only the two in JSON get here: what is left of the one
-// in YAML is read line by line.
+// loop writes the status of a QA loop: its story, and its iteration if
+// known. Rulings are not restored: a review that is not on record is repeated. Only the
+// two JSON dialects get here; what is left of the YAML one is read line by line.
 func (d *mender) loop() []reprise.Mend {
 	if len(d.was.Steps) != 1 {
 		return nil

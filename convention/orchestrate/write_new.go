@@ -17,8 +17,8 @@ import (
 )
 
 // there reports whether anything of the run is on disk. The folder of a
-// specification alone is not: whoever made it may have been killed before its first
-// file was in place.
+// specification alone does not count: its maker may have been killed before the first
+// file was written.
 func (c *recorder) there() bool {
 	dir := c.run.Path
 	if dir == "" || !c.r.Exists(dir) {
@@ -294,8 +294,7 @@ func (c *recorder) beginEpic() {
 	c.make(name, e.String(), "begin epic "+id)
 }
 
-// conditions writes what the epic was given to be done beside its stories, under its
-// name: a list of items, each a list of fields, with the item's name or its bare text
+// conditions writes what must be done besides the stories of the epic, under its name: a list of items, each a list of fields, with the item's name or its bare text
 // under "".
 func (c *recorder) conditions(b *yamlLines, key string) {
 	text := c.ev.Given[key]

@@ -154,8 +154,8 @@ func (c *recorder) triesAgain() bool {
 }
 
 // storyFollows moves the story's own file along with the state that drives it,
-// as far as it must so that the two say the same. A failure moves nothing: the phases
-// of the story told how far it came, and what they finished stays finished.
+// as far as it must so that the two say the same. A failure moves nothing: what
+// the phases of the story finished stays finished.
 func (c *recorder) storyFollows(p string, status reprise.Status) {
 	s := readStory(c.r, p)
 	if s == nil {
@@ -305,7 +305,7 @@ func (c *recorder) patchLine(file *ledger.File, f field, next string) {
 }
 
 // reword replaces the status in a value. What decorates the word stays; words
-// about the old status go with it, because they would speak of the new one.
+// about the old status are removed, because they would now be about the new one.
 func reword(old, word string, want class) string {
 	if inner := core(old); inner != "" {
 		rest := strings.Replace(old, inner, "", 1)

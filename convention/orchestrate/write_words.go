@@ -27,7 +27,7 @@ var families = []family{
 	{"chinese", map[class]string{draft: "草稿", ready: "已批准", inProgress: "进行中", inReview: "待审查", done: "已完成", blocked: "阻塞", dropped: "已取消"}},
 }
 
-// portuguese are the words by which a value is told to be in that language.
+// portuguese are the words that show that a value is in Portuguese.
 var portuguese = []string{
 	"rascunho", "aprovad", "pronto", "pronta", "em ", "conclu", "finaliz", "bloquead", "cancelad", "pendente", "aguardando", "implementad", "planejad", "pausad", "entregue", "andamento",
 }
@@ -143,7 +143,7 @@ func usable(value string, want class) (string, bool) {
 // spelling gives the word for a class in a story, in place of old: one the story
 // itself uses or used in its language and case, else that of the family its old
 // word belongs to. A story without a status takes the family of the first story
-// beside it.
+// in its folder.
 func (c *recorder) spelling(s *storyDoc, old string, want class) string {
 	speaks := func(value string) (string, bool) {
 		w, ok := usable(value, want)

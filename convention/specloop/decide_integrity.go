@@ -77,7 +77,7 @@ func (l *loader) checkNamed(ix *index, q question, id string, broken func(int, s
 	broken(q.line, "question %q names gap %q, which is %q and not clarifying", doc.Clip(q.id, 40), doc.Clip(id, 40), doc.Clip(words[0], 40))
 }
 
-// drift shows the ledgers beside the loop status: the row of the workflow
+// drift adds the ledgers other than the loop status: the row of the workflow
 // table, the current phase, and the list of pending clarifications.
 func (l *loader) drift(ix *index, p *part) {
 	if len(p.steps) == 0 {

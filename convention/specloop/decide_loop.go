@@ -89,7 +89,7 @@ func (at point) decidedBy(by string, over reprise.Status) point {
 const theRecord = "gaps, questions and files"
 
 // loopWord gives the one of the seven values that a status means, "" if none.
-// Two near words are taken for what they plainly mean.
+// Two similar words are accepted, too.
 func loopWord(text string) string {
 	switch word := doc.Fold(text); word {
 	case "not started":

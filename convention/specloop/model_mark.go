@@ -16,8 +16,8 @@ import (
 const titleMark = "Loop Phase"
 
 // mark is what the row says. It counts only as long as its time is the loop's
-// Last Activity: a writer that does not know the row moves that on, and from
-// then on the row tells of the past.
+// Last Activity: a writer that does not know the row changes that time, and the
+// row is then out of date.
 type mark struct {
 	phase, word string
 	at          time.Time

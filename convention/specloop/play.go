@@ -22,7 +22,7 @@ import (
 // that they were: no one is asked twice and nothing is applied twice.
 //
 // Where the files decide (nothing to ask, nothing to apply, end or another
-// round), no one is started. Turns of context files and nodes of graphs are
+// round), no agent is started. Turns of context files and nodes of graphs are
 // worked on one by one as far as their files have a place for what comes of it.
 type Book struct{}
 
@@ -61,7 +61,7 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: g.Text}}, nil
 }
 
-// wordless is a feature that no one has described.
+// wordless is the error for a feature without a description.
 func wordless(at string) error {
 	return &reprise.MissingError{Run: at, What: "nothing says what to specify", Do: "describe the feature in a sentence"}
 }

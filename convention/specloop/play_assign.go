@@ -67,21 +67,20 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 // order is an assignment in the making.
 type order struct{ reprise.Assignment }
 
-// local is for units that need no one.
+// local is for steps without an agent.
 func (a *order) local(why string) reprise.Assignment {
 	return reprise.Assignment{Unit: a.Unit, Step: a.Step, Role: a.Role, Local: why}
 }
 
-// write is for whoever writes the specification the first time.
+// write is for the first writing of the specification.
 func (a *order) write(fsys fs.FS, r *reprise.Run, answers []reprise.Question) {
 	a.Facts["task"] = "Write the specification. It is done when its heading is the feature's and no placeholder of the template is left."
 	a.Expect = []reprise.Expected{{Path: specPath(r), Changed: !written(fsys, r)}}
 	a.answers(answers)
 }
 
-// apply is for whoever works answers into the specification. An attempt that
-// was cut off may have done it: where all ids stand in the text, it need not
-// change again.
+// apply is for working answers into the specification. An attempt that was cut off may
+// have done so already: if all ids are in the text, it need not change again.
 func (a *order) apply(fsys fs.FS, r *reprise.Run, answers []reprise.Question) {
 	a.Facts["task"] = "Work every answer into the specification where it belongs, and list each below a heading Clarifications with the id of its question, also one that the text says already. What is listed there is applied already: leave it."
 	text, err := fs.ReadFile(fsys, specPath(r))
@@ -234,8 +233,8 @@ func (e *notOurs) Hint() string {
 	return "let the tool that keeps " + e.u.Path + " choose what comes next, then continue"
 }
 
-// noPlace is a phase of a later workflow that was carried out and that the files
-// still call open: they tell its workflow and not its phases.
+// noPlace is a finished phase of a later workflow that still reads as open: the files
+// record the workflow, not its phases.
 type noPlace struct{ st *reprise.Step }
 
 // Error implements error.

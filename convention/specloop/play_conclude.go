@@ -67,8 +67,8 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 	return c
 }
 
-// words is what an agent says of its work. A text that could be taken for gaps
-// is not passed on as it is.
+// words returns the agent's summary. Text that could be read as gaps is not passed on
+// unchanged.
 func words(reply reprise.Reply) string {
 	text := strings.TrimSpace(reply.Summary)
 	switch {
@@ -80,16 +80,16 @@ func words(reply reprise.Reply) string {
 	return text
 }
 
-// judged tells of a verdict that lets nothing pass: why a word of no meaning, or
-// none, does not count, and whether a known one sends the work back.
+// judged interprets a ruling other than a pass: problem says why a missing or unknown
+// word does not count, back whether the work is sent back.
 func judged(verdict string) (problem string, back bool) {
 	switch reprise.RulingOf(verdict) {
 	case reprise.Passes:
 		return "", false
 	case reprise.NoRuling:
-		return "it gave no verdict", false
+		return "it gave no ruling", false
 	case reprise.UnclearRuling:
-		return fmt.Sprintf("its verdict %q is unknown here", doc.Clip(verdict, 40)), false
+		return fmt.Sprintf("its ruling %q is unknown here", doc.Clip(verdict, 40)), false
 	}
 	return "", true
 }

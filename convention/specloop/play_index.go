@@ -90,7 +90,7 @@ func ofLater(q *reprise.Question) bool {
 	return strings.HasPrefix(id, "q p") || strings.HasPrefix(id, "q t")
 }
 
-// newID makes the id of the nth question of a round that no one has used.
+// newID makes an unused id for a question of a round.
 func newID(r *reprise.Run, taken map[string]bool, iteration int) string {
 	for _, q := range r.Questions {
 		taken[q.ID] = true

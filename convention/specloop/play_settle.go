@@ -71,7 +71,7 @@ const (
 func isLimit(id string) bool { return strings.HasPrefix(id, limitPrefix) }
 
 // askLimit asks a person how to continue. The text names no gap: a question that
-// does is taken for one about it.
+// names one is read as a question about it.
 func askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 	n := 1
 	for _, q := range r.Questions {
@@ -86,9 +86,9 @@ func askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 	}}
 }
 
-// decided acts on what a person said about the limit. One event does it whole:
-// that it was said and what follows from it stand in the same edit. Words that
-// are none of the options end nothing and start nothing: it is asked again.
+// decided acts on a person's answer about the limit. One event records both the answer
+// and what follows from it. An answer that is not one of the options changes nothing, and
+// the question is asked again.
 func (ix *index) decided(q *reprise.Question) []reprise.Event {
 	ev := reprise.Event{Text: handOver(nil, []string{q.ID})}
 	offered := reprise.Question{Options: []string{limitAccept, limitGoOn, limitAbort}}
@@ -159,8 +159,7 @@ func playNames(text, id string) bool {
 	return false
 }
 
-// handOver is the text by which the layout is told of gaps and of answers that
-// were applied.
+// handOver is the text that passes gaps and applied answers to the convention.
 func handOver(gaps []reprise.Gap, applied []string) string {
 	text, err := json.Marshal(struct {
 		Gaps    []reprise.Gap `json:"gaps,omitempty"`

@@ -125,7 +125,7 @@ func (l *loader) readSpec() {
 }
 
 // template reports whether a specification is still what the scaffold copied:
-// nothing at all, or a heading whose placeholder no one filled. Placeholders
+// nothing at all, or a heading with its placeholder. Placeholders
 // further down prove nothing; features about templates have them.
 func template(md *doc.Markdown) bool {
 	title := md.Title()
@@ -135,7 +135,7 @@ func template(md *doc.Markdown) bool {
 	return strings.Contains(title, "{{") || strings.Contains(strings.ToUpper(title), "[FEATURE")
 }
 
-// leftovers reports residue of interrupted writes beside the state files.
+// leftovers reports what interrupted writes left next to the state files.
 func (l *loader) leftovers() {
 	for _, e := range l.r.Dir(l.dir) {
 		name := e.Name()
@@ -171,7 +171,7 @@ func (l *loader) scaffoldOnly() *part {
 	return p
 }
 
-// settle picks one part for each workflow and shows the others beside it.
+// settle picks one part for each workflow and keeps the others as claims.
 func (l *loader) settle(all []*part) []*part {
 	var out []*part
 	for _, name := range workflowOrder {

@@ -89,7 +89,7 @@ func (l *loader) contexts(ix *index) []*part {
 }
 
 // frontless handles a context file without front matter: one of the first
-// family speaks through its metadata table and is read together with index.md;
+// family has a metadata table instead and is read together with index.md;
 // anything else does not say where its workflow stands.
 func (l *loader) frontless(c *context, name string, ix *index) *part {
 	old := l.oldContext(c.workflow)
@@ -167,7 +167,7 @@ func (l *loader) contextPart(c *context, name string) *part {
 }
 
 // get returns a value of the front matter, nil for an unfilled placeholder:
-// that is a template no one filled in and no damage.
+// that is an unfilled template, not damage.
 func (c *context) get(key string) *doc.Node {
 	if n := c.front.Get(key); !c.unfilled(n) {
 		return n

@@ -277,7 +277,7 @@ func (l *loader) graphDone(g *graph, p *part, achieved bool) {
 	for _, n := range g.nodes {
 		if v := doc.Fold(n.verdict); !achieved && (v == "needs revision" || v == "critical gaps") {
 			l.report(reprise.Warning, reprise.CodeFalseCompletion, g.name, n.step.Source,
-				fmt.Sprintf("the graph is completed, but the last verdict of %q is %q", doc.Clip(n.step.ID, 40), doc.Clip(n.verdict, 40)), "look at the review before you build on the result")
+				fmt.Sprintf("the graph is completed, but the last ruling of %q is %q", doc.Clip(n.step.ID, 40), doc.Clip(n.verdict, 40)), "look at the review before you build on the result")
 		}
 	}
 }

@@ -70,8 +70,8 @@ func (g gap) open() bool {
 	return g.status == gapPending || g.status == gapClarifying || g.status == gapUnknown
 }
 
-// serious reports whether the gap stands in the way of completion. A priority
-// we do not know is not taken for a small one.
+// serious reports whether the gap stands in the way of completion. An unknown
+// priority does not count as minor.
 func (g gap) serious() bool { return doc.Fold(g.priority) != "minor" }
 
 type question struct {
@@ -320,8 +320,8 @@ func (ix *index) gapsNamed(text string) []string {
 }
 
 // readAnswers reads answers that stand in a section of their own, by question
-// or by gap. An answer by gap is none to a question that was asked because the
-// gap was reported again.
+// or by gap. An answer by gap does not answer a question that was asked because
+// the gap was reported again.
 func (ix *index) readAnswers(md *doc.Markdown) {
 	for _, c := range ix.tableOf(md, []string{"ID", "Question ID", "Gap ID"}, "User Answers", "Answers") {
 		key, answer := c.get("ID", "Question ID", "Gap ID"), c.get("Answer", "User Answer", "Response")

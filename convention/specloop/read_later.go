@@ -89,7 +89,7 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 		l.enteredPhase(name, row, claims)
 	}
 	add(name+"-context.md", l.in(name+"-context.md"), own)
-	// A phase that was entered outlives a row that no one moved off not_started.
+	// A phase that was entered counts even if the row still says not_started.
 	win := 0
 	for win < len(claims)-1 && claims[win].Status == reprise.Pending {
 		win++

@@ -126,8 +126,8 @@ func (s *indexEdit) pending(id string, open bool) {
 	s.put("Pending Clarifications", text)
 }
 
-// answer records in the ledger of a question what was said, that it was used, or that
-// no one needs it any longer.
+// answer records in the ledger of a question its answer, that the answer was used, or
+// that it is no longer needed.
 func (rec *recorder) answer() {
 	q := rec.question()
 	applied := rec.ev.Kind == reprise.AnswerApplied

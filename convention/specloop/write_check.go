@@ -11,7 +11,7 @@ import (
 
 // Edits are read back before they count, and refused if the run does not read as
 // the event says. Files, questions and answers on disk outweigh a status: a
-// specification that is still the template is not written, whoever says so, and a
+// specification that is still the template is not written, whatever the status says, and a
 // status that claims it would only hide where the loop stands.
 
 // confirmQuestion asks that a question reads as asked, answered, applied or closed.

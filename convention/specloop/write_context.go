@@ -62,7 +62,7 @@ func (rec *recorder) turn(s *reprise.Step) {
 		return
 	}
 	// The turn of a person ends with the analyst's next one: a turn that is not
-	// at work is over, unless their answers are in the log and no one has ended it.
+	// at work is over, unless their answers are in the log and it was not ended.
 	if rec.ev.Kind == reprise.StepFinished && s.Status == reprise.Pending && strings.HasSuffix(s.ID, ".user") && !t.c.awaitsUser() {
 		return
 	}
@@ -232,8 +232,8 @@ func (rec *recorder) askContext(s *reprise.Step) {
 	t.setStatus("awaiting-user")
 }
 
-// answerContext keeps an answer in the log, or why no one needs one. That it was used
-// shows in the turns that follow.
+// answerContext records an answer in the log, or why none is needed. The following turns
+// show that it was used.
 func (rec *recorder) answerContext(q *reprise.Question) {
 	text := undress(cell(rec.ev.Text, 1000))
 	if rec.ev.Kind == reprise.QuestionSkipped {

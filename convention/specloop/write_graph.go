@@ -185,7 +185,7 @@ func (rec *recorder) wholeGraph(s *reprise.Step) {
 }
 
 // closeContext completes the context file of a workflow whose graph is closed.
-// The graph decides; what is wrong beside it is a finding.
+// The graph decides; disagreement in other files is a finding.
 func (rec *recorder) closeContext(workflow string) {
 	for _, cf := range contextFiles {
 		c := rec.l.openContext(cf)

@@ -64,9 +64,8 @@ func (rec *recorder) scaffold(mk mark) {
 	f.Because("begin the feature")
 }
 
-// told reports whether the file tells a phase's event already: the loop reads
-// so, and the mark, if we wrote last, does not stand before it. What we wrote
-// last for a later time was written after this event.
+// told reports whether the file already has the event of a phase: the loop reads as if
+// it had, and our own last mark, if it is ours, is not from before the event.
 func (s *indexEdit) told(mk mark, reads bool) bool {
 	last := s.ix.mark
 	if !last.ok || doc.Fold(s.ix.status.text) == "terminated" {

@@ -44,7 +44,7 @@ func (a *app) newDemo() *cobra.Command {
 			"agents' own log that no finished step ran twice.\n\n" +
 			"The agents are played by this program: no model, no network, nothing outside the\n" +
 			"scratch folder is read or changed. Exit code 0 only if the proof holds.",
-		Example: "  reprise demo\n  reprise demo --layout autoclaude\n  reprise demo --interrupted --dir lab\n  reprise demo --json --keep=false",
+		Example: "  reprise demo\n  reprise demo --convention autoclaude\n  reprise demo --interrupted --dir lab\n  reprise demo --json --keep=false",
 		Args:    args(cobra.NoArgs),
 		RunE: a.guarded(func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), flags)
@@ -52,14 +52,14 @@ func (a *app) newDemo() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&a.json, "json", false, "print only the result (schema/demo.v1.json)")
-	f.StringVar(&flags.layout, "layout", demo.Plays()[0].Layout, "a workflow of this layout: "+strings.Join(convention.Names(), ", "))
+	f.StringVar(&flags.layout, "convention", demo.Plays()[0].Layout, "a workflow of this convention: "+strings.Join(convention.Names(), ", "))
 	f.StringVar(&flags.dir, "dir", "", "play in this folder, which must be empty or missing (default: a temporary one)")
 	f.BoolVar(&flags.keep, "keep", true, "keep the folder, so that you can look around in it")
 	f.BoolVar(&flags.interrupted, "interrupted", false, "stop after the kill and leave an interrupted project to try things on")
 	cmd.MarkFlagsMutuallyExclusive("interrupted", "keep")
 	cmd.MarkFlagsMutuallyExclusive("interrupted", "json")
 	f.DurationVar(&flags.pause, "pause", 500*time.Millisecond, "how long each agent works")
-	completes(cmd, "layout", convention.Names()...)
+	completes(cmd, "convention", convention.Names()...)
 	return cmd
 }
 
@@ -78,7 +78,7 @@ type performance struct {
 func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	play, ok := demo.PlayOf(flags.layout)
 	if !ok {
-		return misuse("--layout is %q; it can be %s", flags.layout, strings.Join(convention.Names(), ", "))
+		return misuse("--convention is %q; it can be %s", flags.layout, strings.Join(convention.Names(), ", "))
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -448,7 +448,7 @@ func (d *performance) farewell(doc *report.Demo) {
 	d.line("That took %.1f s. The other workflows:", doc.Seconds)
 	for _, p := range demo.Plays() {
 		if p.Layout != d.play.Layout {
-			d.line("  reprise demo --layout %-11s  %s", p.Layout, p.Title)
+			d.line("  reprise demo --convention %-11s  %s", p.Layout, p.Title)
 		}
 	}
 	if doc.Kept {

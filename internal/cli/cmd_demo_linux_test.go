@@ -23,7 +23,7 @@ func TestX10_demo_of_every_layout(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			dir := filepath.Join(t.TempDir(), "a new one")
-			s := program(t, t.TempDir(), home, "demo", "--layout", p.Layout, "--dir", dir, "--pause", "20ms")
+			s := program(t, t.TempDir(), home, "demo", "--convention", p.Layout, "--dir", dir, "--pause", "20ms")
 			if code := s.end(); code != 0 {
 				t.Fatalf("exit %d\n%s", code, s.text())
 			}
@@ -87,7 +87,7 @@ func TestX10_demo_called_wrongly(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"it can be longrun, ", []string{"--layout", "nothing"}},
+		{"it can be longrun, ", []string{"--convention", "nothing"}},
 		{"is not empty", []string{"--dir", "."}},
 		{"wrong number of arguments", []string{"eventrun"}},
 	} {

@@ -132,7 +132,7 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 		Use:   verb + " " + strings.Join(toolNames(), "|"),
 		Short: short,
 		Long: short + ". Only the bytes of these entries change;\n" +
-			"comments and layout stay, and uninstall restores what was there.\n\n" +
+			"comments and white space stay, and uninstall restores what was there.\n\n" +
 			"By default these are the user's settings; --project takes the project's, the private\n" +
 			"ones where the tool has some. Shared files call `reprise` by its name. For git it is one\n" +
 			"line in the project's post-checkout hook, or with --user in the one that core.hooksPath\n" +

@@ -45,7 +45,7 @@ func (a *app) newStatus() *cobra.Command {
 			"would resume them. JSON has one list in that order, whatever the state. For\n" +
 			"several projects, named or below one folder, a column names the project. Changes\n" +
 			"nothing.",
-		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --known\n  reprise status --layout autoclaude --all",
+		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --known\n  reprise status --convention autoclaude --all",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.known || flags.remember {
@@ -75,7 +75,7 @@ func (a *app) newStatus() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
-	cmd.Flags().StringSliceVar(&flags.layouts, "layout", nil, "look for runs of these layouts only: "+strings.Join(convention.Names(), ", "))
+	cmd.Flags().StringSliceVar(&flags.layouts, "convention", nil, "look for runs of these conventions only: "+strings.Join(convention.Names(), ", "))
 	cmd.Flags().BoolVar(&flags.all, "all", false, "show every run, finished ones too, and every finding")
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "also look into vendored folders and those git ignores")
 	cmd.Flags().BoolVar(&flags.why, "why", false, "explain the order of the first runs")
@@ -83,10 +83,10 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, empty if no run is open (docs/how-to/prompt.md)")
 	cmd.Flags().BoolVar(&flags.known, "known", false, "list the projects you work in, if you keep a list of them")
 	cmd.Flags().BoolVar(&flags.remember, "remember", false, "start that list with this project; projects you look at later are added")
-	for _, other := range []string{"json", "known", "layout", "all", "ignored", "why", "cost"} {
+	for _, other := range []string{"json", "known", "convention", "all", "ignored", "why", "cost"} {
 		cmd.MarkFlagsMutuallyExclusive("short", other)
 	}
-	completes(cmd, "layout", convention.Names()...)
+	completes(cmd, "convention", convention.Names()...)
 	return cmd
 }
 

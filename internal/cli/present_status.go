@@ -139,7 +139,7 @@ const (
 
 func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 	names := reprise.Names(res.Runs)
-	rows := []row{{"  STATE", "PROJECT", "RUN", "LAYOUT", "DONE", "AGE", "VERDICT", "NEXT"}}
+	rows := []row{{"  STATE", "PROJECT", "RUN", "CONVENTION", "DONE", "AGE", "VERDICT", "NEXT"}}
 	for _, r := range runs {
 		d := res.Decisions[r]
 		cells := row{

@@ -49,6 +49,7 @@ func main() {
 func write(kind, dir string) error {
 	root := cli.Command()
 	root.DisableAutoGenTag = true
+	root.InitDefaultCompletionCmd()
 	switch kind {
 	case "man":
 		never := time.Unix(0, 0) // a date would make two builds differ
