@@ -41,10 +41,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		}
 		d.refuse(state, fmt.Sprintf("a session of %s is at work in the same folder: %s", s.CLI, s.Owner.Reason))
 		return d
-	case len(r.Owed) > 0:
-		point := r.Owed[0]
-		d.Action, d.State, d.Point, d.Units = Start, Interrupted, &point, r.Owed
-		d.because(point.ID + ": " + point.Reason)
+	case len(r.Owed) > 0 && !r.spent(r.Owed):
+		d.Action, d.State = Start, Interrupted
+		d.because(d.Point.ID + ": " + d.Point.Reason)
 	case r.State == Complete && len(d.open(r)) == 0:
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
@@ -190,7 +189,7 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		switch {
-		case s.Status.Closed() && against(s):
+		case s.Status == Done && against(s):
 			d.Doubtful = append(d.Doubtful, s.Unit("its record says done, the evidence says otherwise"))
 		case s.Status == Done && s.Grade < rules.Grade:
 			d.Doubtful = append(d.Doubtful, s.Unit("done is only "+s.Grade.String()))
@@ -227,10 +226,10 @@ func against(s *Step) bool {
 	return no
 }
 
-// offer lists what may be started: the layout's own offers first or, if none of them is
-// left, the first open step that is ready.
+// offer lists what may be started: what is owed; else the layout's own offers or, if none of
+// them is left, the first open step that is ready.
 func (d *Decision) offer(r *Run) {
-	if !r.State.Open() {
+	if !r.State.Open() && len(r.Owed) == 0 {
 		return
 	}
 	verify := map[string]bool{}
@@ -257,6 +256,9 @@ func (d *Decision) offer(r *Run) {
 	}
 	if len(d.Units) == 0 {
 		d.Units = append(d.Units, r.heard()...)
+	}
+	if len(r.Owed) > 0 {
+		d.Units = slices.Clone(r.Owed)
 	}
 	if !r.spent(d.Units) {
 		d.Units = slices.DeleteFunc(d.Units, func(u Unit) bool { return r.spent([]Unit{u}) })

@@ -189,6 +189,7 @@ func TestX4_done_below_the_grade_is_not_passed_over(t *testing.T) {
 		Step{ID: "2", Status: Done, Grade: Evidenced},
 		Step{ID: "3", Status: Done, Grade: Claimed, Evidence: []Evidence{{Kind: EvidenceCommit, Text: "recorded commit is not in this repository"}}},
 		Step{ID: "4", Status: Pending},
+		Step{ID: "5", Status: Skipped, Evidence: []Evidence{{Kind: EvidenceCommit, Text: "recorded commit is not in this repository"}}},
 	), Next: []Unit{{ID: "4"}}}
 	ids := func(units []Unit) (out []string) {
 		for _, u := range units {

@@ -13,6 +13,8 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/sample"
+	"reprise/journal"
+	"reprise/project"
 	"reprise/settings"
 )
 
@@ -355,6 +357,37 @@ func (p *trial) play() {
 		p.heal()
 	}
 	p.kept()
+}
+
+// What an attempt left that was not accepted makes its step neither done nor left out done:
+// it counts as failed until its attempts are forgiven, and as skipped once a person skips it.
+// What a person writes in its place counts.
+func TestWhat_a_rejected_attempt_left_closes_nothing(t *testing.T) {
+	t.Parallel()
+	p := newTrial(t, stages[3], bad{script: `"$ACTOR" act; exit 5`})
+	p.begin()
+	p.resume(p.engine(false), engine.Choice{})
+	const summary = "specs/checkout/.long-run/summaries/01-SUMMARY.md"
+	left := get(t, p.dir, summary)
+	says := func(status reprise.Status, action reprise.Action) {
+		t.Helper()
+		j, err := project.Judge(t.Context(), p.dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Budget: func(reprise.Ref) (func(string) journal.Budget, error) {
+			return func(string) journal.Budget { return journal.Budget{Attempts: 3, Cutoffs: 3} }, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := j.Find(p.ref)
+		if got, d := r.Step("01").Status, j.Decisions[r]; got != status || d.Action != action {
+			t.Errorf("01 is %s; %s: %v", got, d.Action, d.Reasons)
+		}
+	}
+	says(reprise.Failed, reprise.Ask)
+	put(t, p.dir, summary, left+"\nFinished by hand.\n")
+	says(reprise.Done, reprise.Start)
+	put(t, p.dir, summary, left)
+	p.resume(p.engine(true), engine.Choice{Skip: []string{"01"}, Until: "01"})
+	says(reprise.Skipped, reprise.Start)
 }
 
 // told holds what a person is told against what they must be told.

@@ -78,6 +78,9 @@ type StepHistory struct {
 	// Owed is how the last attempt ended, if it was not accepted: the step has
 	// to be done whatever it left. nil once it is finished or left out.
 	Owed *reprise.Event
+	// Rejected is what the last attempt left if it was not accepted and the step was left
+	// out after it.
+	Rejected []reprise.Expected
 	// Left are the files that attempts since then changed and no commit holds.
 	Left []string
 	// LeftAs is what those of them were when the last attempt ended whose end was seen;
@@ -169,7 +172,8 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What a restored state took back is neither in progress nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, nil, nil, nil, 0, nil, nil, nil, nil
+			s.Open, s.Held, s.Owed, s.Rejected = nil, nil, nil, nil
+			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, 0, nil, nil, nil, nil
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
 		h.sendBack()
@@ -295,7 +299,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		if s.Owed == nil {
 			s.First = &start
 		}
-		s.Open, s.Held, s.Owed, s.DeferredUntil = &start, nil, nil, time.Time{}
+		s.Open, s.Held, s.Owed, s.Rejected, s.DeferredUntil = &start, nil, nil, nil, time.Time{}
 		if ev.Key != "" {
 			s.Keys = append(s.Keys, ev.Key)
 		}
@@ -310,6 +314,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 		s.end(ev)
 		s.forgive()
+		if s.Rejected = nil; ev.Kind == reprise.StepSkipped && s.Owed != nil {
+			s.Rejected = s.Owed.Expect
+		}
 		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys, s.Reported = "", nil, nil, nil, nil, nil, nil
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key}

@@ -14,13 +14,16 @@ import (
 )
 
 // owed finds the steps whose last attempt was rejected although, because of what it left,
-// the files mark them done or no longer offer them. Files changed since then count as
-// they are.
+// the files mark them done or no longer offer them. They are not done; one that was left out
+// after that is skipped. Files changed since then count as they are.
 func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 	if v.Changed != nil && v.Changed.Asks {
 		return // a person has yet to decide whether it is built again
 	}
 	for id, h := range v.History.Steps {
+		if s := v.Run.Step(id); s != nil && s.Status == reprise.Done && ByPresence(s, h.Rejected) && untouched(fsys, h.Rejected) {
+			s.Status = reprise.Skipped
+		}
 		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
 			continue
 		}
@@ -29,6 +32,12 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		case s == nil && len(h.Owed.Expect) > 0 && !v.offers(fsys, book, id):
 			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: why})
 		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
+			if s.Status = reprise.Pending; h.Owed.Kind == reprise.StepFailed {
+				s.Status = reprise.Failed
+			}
+			if v.Run.State == reprise.Complete {
+				v.Run.State, v.Run.Reason = reprise.Interrupted, id+": "+why
+			}
 			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
 		}
 	}

@@ -22,11 +22,15 @@ func notTriedAgain(u *reprise.Unit) {
 	u.Reason = strings.TrimPrefix(u.Reason+"; "+notTried, "; ")
 }
 
-// tellSpent finds, by the engine's own rule, which of the next units are not retried
-// until a person decides, and says why.
+// tellSpent finds, by the engine's own rule, which of the units that are owed or come next
+// are not retried until a person decides, and says why.
 func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	r, hist := v.Run, v.History
-	if s.Budget == nil || book == nil || !r.State.Open() || len(r.Next) == 0 || !tired(hist) {
+	units := r.Next
+	if len(r.Owed) > 0 {
+		units = r.Owed
+	}
+	if s.Budget == nil || book == nil || !r.State.Open() || len(units) == 0 || !tired(hist) {
 		return
 	}
 	of, err := s.Budget(r.Ref)
@@ -34,7 +38,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 		return // refused reports it
 	}
 	told := map[string]bool{}
-	for i, u := range r.Next {
+	for i, u := range units {
 		step := u.ID
 		if hist.Steps[u.ID] == nil && i < maxAssigned {
 			if a, err := book.Assign(s.Files, r, u); err == nil && a.Step != "" {
@@ -47,7 +51,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 			continue
 		}
 		r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: step, Reason: why})
-		notTriedAgain(&r.Next[i])
+		notTriedAgain(&units[i])
 		if !told[step] {
 			told[step] = true
 			hint := fmt.Sprintf("find out why; then `reprise resume %s --from %s` retries it", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
@@ -64,7 +68,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 // are not retried: a plan of the next phase, for example.
 func (v *View) waitWithSpent(book reprise.Playbook) {
 	r := v.Run
-	if len(r.Spent) == 0 {
+	if len(r.Spent) == 0 || len(r.Owed) > 0 {
 		return
 	}
 	var spent []string
