@@ -19,6 +19,7 @@ import (
 	"reprise/journal"
 	"reprise/project"
 	"reprise/prompt"
+	"reprise/worktree"
 )
 
 // Attempt is one attempt at a unit of work, as plain data: a new one as it was prepared,
@@ -216,6 +217,9 @@ func (w *work) place(ctx context.Context, f *Attempt, checkout func(context.Cont
 	if !f.Worktree || w.repo == nil || w.InPlace {
 		return nil
 	}
+	if err := w.builtHere(ctx); err != nil {
+		return err
+	}
 	at, err := checkout(ctx)
 	if f.Dir = ""; err != nil || at == "" {
 		return err
@@ -223,6 +227,22 @@ func (w *work) place(ctx context.Context, f *Attempt, checkout func(context.Cont
 	f.Inside = path.Join(at, w.repo.Prefix())
 	f.Dir, f.Place = w.absolute(f.Inside), f.Inside
 	return w.load()
+}
+
+// builtHere refuses to go on with what was built here, all of it, on a branch that is no
+// longer here: a new one would be empty, or be what it was merged into.
+func (w *work) builtHere(ctx context.Context) error {
+	if w.hist.Worktree == nil || len(w.run.Steps) == 0 || slices.ContainsFunc(w.run.Steps, func(s reprise.Step) bool { return !s.Status.Closed() }) {
+		return nil
+	}
+	branch := worktree.Branch(w.run)
+	if _, ok, err := w.repo.Resolve(ctx, branch); ok || err != nil {
+		return err
+	}
+	return inTheWay(&worktree.RefusedError{
+		Path: w.ref.ID, Reason: "all of it was built, on " + branch + ", which is not here",
+		Todo: "`reprise resume RUN --option merged` records that it is merged; `reprise resume RUN --option discard` builds it again",
+	})
 }
 
 // survey looks at the folder before an attempt begins.

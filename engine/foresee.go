@@ -54,7 +54,7 @@ func askedIn(ev reprise.Event) reprise.Asked {
 // foresee takes the turns that Resume would take, with a ledger and hands that keep
 // everything to themselves, and returns the events that ask a person something and the
 // steps that are started. It takes no lease and changes nothing.
-func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts []string, err error) {
+func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts []reprise.Unit, err error) {
 	store, err := e.look()
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +92,7 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.
 // foresight are hands for which every attempt stays at work.
 type foresight struct {
 	*previewHands
-	starts []string
+	starts []reprise.Unit
 }
 
 // Prepare implements Hands: only what an earlier process left is looked at.
@@ -105,7 +105,7 @@ func (h *foresight) Prepare(ctx context.Context, f *Attempt) error {
 
 // Start implements Hands.
 func (h *foresight) Start(_ context.Context, f *Attempt) error {
-	h.starts = append(h.starts, f.Unit.ID)
+	h.starts = append(h.starts, f.Unit)
 	return nil
 }
 

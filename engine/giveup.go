@@ -134,25 +134,37 @@ func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	if w.run.Worktree == "" {
+		if err := w.finishLost(ctx, merged.Text); err != nil {
+			return true, err
+		}
+	}
 	return w.endMerged(ctx, merged)
 }
 
-// merged records that a person merged what was built, where its branch is no longer here.
-// What was finished and is lost with the checkout is marked done again.
-func (w *work) merged(ctx context.Context, l look) (bool, error) {
-	if err := w.keep(ctx, l, "before recording that "+w.ref.ID+" is merged"); err != nil {
-		return true, err
-	}
+// finishLost marks done again what was finished and was lost with the checkout.
+func (w *work) finishLost(ctx context.Context, why string) error {
 	for _, s := range slices.Clone(w.run.Steps) {
 		if s.Status.Closed() {
 			continue
 		}
-		if err := w.record(ctx, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, At: w.Now(), Actor: person, Text: mergedByHand}); err != nil {
-			return true, err
+		if err := w.record(ctx, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, At: w.Now(), Actor: person, Text: why}); err != nil {
+			return err
 		}
 		if err := w.load(); err != nil {
-			return true, err
+			return err
 		}
+	}
+	return nil
+}
+
+// merged records that a person merged what was built, where its branch is no longer here.
+func (w *work) merged(ctx context.Context, l look) (bool, error) {
+	if err := w.keep(ctx, l, "before recording that "+w.ref.ID+" is merged"); err != nil {
+		return true, err
+	}
+	if err := w.finishLost(ctx, mergedByHand); err != nil {
+		return true, err
 	}
 	return w.endMerged(ctx, worktree.Merged{Text: fmt.Sprintf("%s is not here, and is recorded as merged", w.run.Branch), Before: true})
 }

@@ -309,26 +309,25 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 // it asks and the steps it starts.
 type Foreseen struct {
 	Asks   []reprise.Asked
-	Starts []string
+	Starts []reprise.Unit
 }
 
-// startsAt moves the resume point to what the engine starts, if the point was cut off and
-// is settled without repeating it, by a recorded answer or by its proof.
+// startsAt moves the resume point to what the engine starts, if the point was cut off, or was
+// finished and the files lost that, and is settled without repeating it, by a recorded answer
+// or by its proof.
 func (v *View) startsAt(seen Foreseen) {
 	d := &v.Decision
-	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 || slices.Contains(seen.Starts, d.Point.ID) ||
-		!slices.Contains(stepsOf(v.History.Open()), d.Point.ID) {
+	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 ||
+		slices.ContainsFunc(seen.Starts, func(u reprise.Unit) bool { return u.ID == d.Point.ID }) ||
+		!slices.Contains(stepsOf(v.History.Open()), d.Point.ID) && v.Reopened(v.Run.Step(d.Point.ID)) == nil {
 		return
 	}
 	var units []reprise.Unit
-	for _, id := range seen.Starts {
-		if s := v.Run.Step(id); s != nil {
-			units = append(units, s.Unit("what was cut off before it is settled and not done again"))
-		}
+	for _, u := range seen.Starts {
+		u.Reason = "what comes before it is settled and not done again"
+		units = append(units, u)
 	}
-	if len(units) > 0 {
-		d.Point, d.Units = &units[0], units
-	}
+	d.Point, d.Units = &units[0], units
 }
 
 func stepsOf(events []reprise.Event) (out []string) {

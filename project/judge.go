@@ -128,10 +128,10 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		}
 		refine(files, r, j.Observed.Git)
 		j.views[r].tellLeft(files, j.Observed.Git)
-		nameTarget(r, j.Observed.Git)
 		if opts.Full {
-			offerMerged(r, j.Observed.Git)
+			offerMerge(r, j.Observed.Git, j.views[r].History.Worktree != nil)
 		}
+		nameTarget(r, j.Observed.Git)
 		r.Overstep(j.views[r].overstepped())
 		j.views[r].doubt()
 		grader.Run(r)
@@ -220,18 +220,23 @@ func forgetRedone(r *reprise.Run, from string) map[string]bool {
 	return again
 }
 
-// offerMerged offers to record that a build is merged whose branch is not in the repository,
-// where all of it was finished: then nothing else would end it.
-func offerMerged(r *reprise.Run, git *reprise.Git) {
-	gone := r.Kind == reprise.KindBuild && r.State.Open() && r.Branch != "" && r.Worktree == "" && len(r.Steps) > 0 && git != nil && !git.Unheard &&
-		!slices.ContainsFunc(git.Branches, func(b reprise.Branch) bool { return b.Name == r.Branch }) && !slices.Contains(git.Broken, r.Branch)
+// offerMerge offers to merge a build that has no checkout, where all of it was finished; if
+// its branch is not in the repository either, to record that it is merged: then nothing else
+// would end it, and one that was built here waits for a person who knows.
+func offerMerge(r *reprise.Run, git *reprise.Git, ours bool) {
 	left := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() && s.Ended == 0 })
-	if !gone || left || len(r.Options) == 0 {
+	if r.Kind != reprise.KindBuild || !r.State.Open() || r.Branch == "" || r.Worktree != "" || len(r.Steps) == 0 || git == nil || git.Unheard ||
+		slices.Contains(git.Broken, r.Branch) || left || len(r.Options) == 0 {
 		return
 	}
-	r.Options = slices.Insert(slices.Clone(r.Options), 1, reprise.Option{
-		Key: reprise.OptionMerged, Label: "Record that it is merged and finished: " + r.Branch + " is not here",
-	})
+	way := reprise.Option{Key: reprise.OptionMerged, Label: "Record that it is merged and finished: " + r.Branch + " is not here"}
+	if slices.ContainsFunc(git.Branches, func(b reprise.Branch) bool { return b.Name == r.Branch }) {
+		way = reprise.Option{Key: reprise.OptionMerge, Label: "Merge the existing build"}
+	} else if ours && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() }) {
+		r.State, r.Reason = reprise.Waiting, "all of it was built, on "+r.Branch+", which is not here"
+		r.Options = slices.DeleteFunc(slices.Clone(r.Options), func(o reprise.Option) bool { return o.Key == reprise.OptionContinue })
+	}
+	r.Options = slices.Insert(slices.Clone(r.Options), min(1, len(r.Options)-1), way)
 }
 
 // nameTarget adds to the merge option what is merged into: the checked-out branch, which
