@@ -108,7 +108,7 @@ func (d Decision) unitOptions(r *Run) []Option {
 	if d.Point != nil && (len(options) == 0 || d.Independent()) {
 		options = append(options, Option{OptionContinue, "Continue with " + d.Point.ID})
 	}
-	if d.Point != nil && r.Kind.Facts().Skips {
+	if d.Point != nil && r.Kind.Facts().Skips && r.Step(d.Point.ID) != nil {
 		options = append(options, Option{OptionSkip, "Skip to the next plan"})
 	}
 	return append(options, Option{OptionFresh, "Start fresh (the old state is archived)"})

@@ -143,4 +143,10 @@ func TestLR8_what_starts_nothing_before_the_answer_is_not_offered(t *testing.T) 
 	if got := offered(); !slices.Equal(got, []string{"continue", "restart", "skip"}) {
 		t.Errorf("after it: %v", got)
 	}
+	// What is no step of the files cannot be skipped in them.
+	r.Resume, r.Next = nil, []reprise.Unit{{ID: "phase-03"}}
+	r.Steps[0].Status = reprise.Done
+	if got := offered(); slices.Contains(got, "skip") {
+		t.Errorf("planning a phase: %v", got)
+	}
 }
