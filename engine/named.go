@@ -79,7 +79,10 @@ func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 		return nil
 	}
 	if until.Status.Closed() || r.ComesAfter(from.ID, until.ID) {
-		return &StepError{Run: "resume " + r.ID, Why: fmt.Sprintf("--until %s does not come after --from %s", until.ID, from.ID)}
+		return &StepError{
+			Run: "resume " + r.ID, Why: fmt.Sprintf("--until %s does not come after --from %s", until.ID, from.ID),
+			Todo: "`reprise resume RUN --from " + reprise.Pasted(from.ID, "STEP") + "` continues to the end",
+		}
 	}
 	return nil
 }

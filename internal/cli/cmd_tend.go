@@ -365,7 +365,7 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) 
 		return unread
 	}
 	if i < 0 {
-		return misuse("no snapshot is called %q", id)
+		return fail(exitUsage, "`reprise undo` lists them", "no snapshot is called %q", id)
 	}
 	plan, err := t.PlanUndo(ctx, &list[i], all)
 	if err != nil {
