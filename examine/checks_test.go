@@ -415,6 +415,7 @@ func TestX6_uncommitted_work(t *testing.T) {
 		{"state files", code, quiet().changed(reprise.Change{Path: ".auto-claude/specs/004-secrets/implementation_plan.json"}), 0, ""},
 		{"the folder of the state", code, quiet().changed(reprise.Change{Path: ".auto-claude/", Untracked: true}), 0, ""},
 		{"state files in conflict", code, quiet().changed(reprise.Change{Path: ".auto-claude/specs/004-secrets/implementation_plan.json", Conflict: true}), blocking, "1 file"},
+		{"our own folder, where git knows it", code, quiet().changed(reprise.Change{Path: ".reprise/journal/x-000001.log"}, reprise.Change{Path: ".reprise/journal/x.anchor"}), 0, ""},
 		{"state of a peer", code, quiet().peer(func(p *reprise.Run) { p.Title = "x" }).changed(reprise.Change{Path: ".auto-claude/specs/005-secrets/x.json"}), 0, ""},
 		{"not started", code, quiet().changed(reprise.Change{Path: "b.go"}).with(func(s *scene) { s.r.State = reprise.NotStarted }), info, "not committed"},
 		{"finished", code, quiet().changed(reprise.Change{Path: "b.go"}).with(func(s *scene) { s.r.State = reprise.Complete }), 0, ""},

@@ -84,9 +84,12 @@ func inCheckout(ch reprise.Change, c checkout) bool {
 // work.
 type records struct{ files, folders map[string]bool }
 
+// stateDir is our own folder. Git knows it on branches of a fleet, where journals travel.
+const stateDir = ".reprise"
+
 // recordsOf collects the records of some runs.
 func recordsOf(runs ...*reprise.Run) records {
-	rec := records{map[string]bool{}, map[string]bool{}}
+	rec := records{map[string]bool{}, map[string]bool{stateDir: true}}
 	folder := func(p string) {
 		if p = path.Clean(p); p != "." {
 			rec.folders[p] = true
