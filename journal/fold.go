@@ -45,6 +45,8 @@ type History struct {
 	// Listed are the steps that were open when an attempt last began and that did not end
 	// since, where an attempt is to close its own step and no other; nil if unknown.
 	Listed []reprise.Listed
+	// Reports is set if an agent ever reported about a step.
+	Reports bool
 	// Events counts all of them.
 	Events int
 }
@@ -184,6 +186,8 @@ func (h *History) Add(ev *reprise.Event) {
 		if ev.Open != nil {
 			h.Listed = ev.Open
 		}
+	case reprise.StepReported:
+		h.Reports = true
 	case reprise.StepFinished:
 		if ev.Outcome == rejected {
 			h.sendBack()

@@ -62,7 +62,11 @@ type Journal struct {
 	seq     uint64 // of the last record that the trail knows
 	trail   trail
 	pending reprise.Track // whose files have not been told of all its events
+	still   *Still        // nil where anyone may change the files
 }
+
+// Still says that no one but this process changes the files of the run.
+func (j *Journal) Still(s *Still) { j.still = s }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
 // whatever the run is called.
@@ -112,18 +116,28 @@ func stem(ref reprise.Ref) string {
 // each, in order; it must not keep the entry. The store's lease must be held.
 func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(*Entry)) (*Journal, error) {
 	j := &Journal{store: store, layout: layout, ref: ref, name: Name(ref)}
-	log, err := store.OpenLog(j.name, func(rec durable.Record) error {
-		return j.trail.read(rec, func(e *Entry) {
-			for _, fn := range each {
-				fn(e)
-			}
-		})
+	err := j.open(durable.Mark{}, func(bool) func(durable.Record) error {
+		return func(rec durable.Record) error {
+			return j.trail.read(rec, func(e *Entry) {
+				for _, fn := range each {
+					fn(e)
+				}
+			})
+		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open journal of %s: %w", ref.ID, err)
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *Journal) open(after durable.Mark, reader func(known bool) func(durable.Record) error) error {
+	log, err := j.store.OpenLogAfter(j.name, after, reader)
+	if err != nil {
+		return fmt.Errorf("open journal of %s: %w", j.ref.ID, err)
 	}
 	j.log, j.seq = log, log.Seq()
-	return j, nil
+	return nil
 }
 
 // Account is a journal that was read without the lease.
@@ -218,9 +232,9 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 	return nil
 }
 
-// Current gives the run as its files tell it now.
+// Current gives the run as its files tell it now. It must not be changed.
 func (j *Journal) Current() (*reprise.Run, error) {
-	run, err := reprise.Load(j.layout, j.store, j.ref)
+	run, err := j.still.load(j.store, j.layout, j.ref)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}

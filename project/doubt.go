@@ -49,7 +49,7 @@ func AsksDoubt(id string) bool {
 // Reopened returns the accepted end of a step that the files nevertheless mark open, or
 // nil.
 func (v *View) Reopened(s *reprise.Step) *reprise.Event {
-	if s == nil {
+	if s == nil || s.Status.Closed() {
 		return nil
 	}
 	end := v.History.Step(s.ID).Reopened(s)

@@ -46,8 +46,15 @@ func (v *View) tellFailed(dir string, hide func(string) string) {
 // tellNotReady adds the steps that an agent could not work on as configured: the next
 // attempt will end the same way until someone fixes that.
 func (v *View) tellNotReady() {
-	for _, s := range v.Run.Steps {
-		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady && !s.Status.Closed() && v.Run.State.Open() {
+	if !v.Run.State.Open() {
+		return
+	}
+	for i := range v.Run.Steps {
+		s := &v.Run.Steps[i]
+		if s.Status.Closed() {
+			continue
+		}
+		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady {
 			v.Run.Report(reprise.Finding{
 				Code: reprise.CodeNotReady, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: v.Run.Path},
 				Message: "the agent of " + s.ID + " is not ready: " + end.Text,

@@ -222,8 +222,12 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		return
 	}
 	gone := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
-	reopened := func(st reprise.Step) bool { return v.History.Step(st.ID).Reopened(&st) != nil }
-	if !gone && !slices.ContainsFunc(r.Steps, reopened) {
+	reopened := false
+	for i := range r.Steps {
+		st := &r.Steps[i]
+		reopened = reopened || !st.Status.Closed() && v.History.Step(st.ID).Reopened(st) != nil
+	}
+	if !gone && !reopened {
 		return
 	}
 	ends := journal.Ends(s.entries(v), v.History)

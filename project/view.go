@@ -238,6 +238,9 @@ func (v *View) recall(s *Scope) {
 
 // tellNoted adds what agents reported about steps that are still not done.
 func (v *View) tellNoted(source reprise.Source) {
+	if !v.History.Reports {
+		return
+	}
 	for i := range v.Run.Steps {
 		s := &v.Run.Steps[i]
 		reported := v.History.Step(s.ID).Reported
@@ -380,8 +383,13 @@ func (v *View) tellLanded(fsys fs.FS) {
 		return
 	}
 	v.tellCommitted()
+	needs := r.Kind.Facts().Needs
 	for i := range r.Steps {
-		s, h := &r.Steps[i], hist.Step(r.Steps[i].ID)
+		s := &r.Steps[i]
+		h := hist.Steps[s.ID]
+		if h == nil {
+			continue
+		}
 		if h.Held != nil {
 			s.Held = h.Held.Text
 		}
@@ -389,7 +397,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 			continue
 		}
 		s.Accepted = &reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At}
-		if !r.Kind.Facts().Needs {
+		if !needs {
 			continue // nothing says who needs a step's output
 		}
 		for _, e := range h.Made {

@@ -59,6 +59,7 @@ func (s *Store) Apply(ctx context.Context, edits []reprise.Edit) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+	s.changes.Add(1)
 	return s.apply(edits)
 }
 

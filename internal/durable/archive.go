@@ -49,6 +49,7 @@ func (s *Store) archiveTo(name, after string) (string, error) {
 		return "", err
 	}
 	to := path.Join(box, path.Base(name))
+	s.changes.Add(1)
 	if err := s.fs.Rename(name, to); err != nil {
 		if errors.Is(err, syscall.EXDEV) {
 			return "", fmt.Errorf("archive %s: it lies on another file system", name)

@@ -37,6 +37,7 @@ type Log struct {
 	anchor slots
 	notes  []Note
 	lost   []Lost
+	opened Mark
 }
 
 // Notes tells what was found and set right when the log was opened, records of
@@ -49,6 +50,10 @@ func (l *Log) Seq() uint64 {
 	defer l.s.mu.Unlock()
 	return l.seq
 }
+
+// Opened names the last record that stood there when the log was opened, beside those of
+// the log itself.
+func (l *Log) Opened() Mark { return l.opened }
 
 // Lost lists what earlier repairs gave up.
 func (l *Log) Lost() []Lost { return l.lost }
@@ -68,9 +73,24 @@ func (s *Store) Log(name string) (*Log, error) { return s.OpenLog(name, nil) }
 // appended and belong to fn during its call only. An error of fn ends it, and
 // nothing is changed. fn must not use the store.
 func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
+	return s.OpenLogAfter(name, Mark{}, func(bool) func(Record) error { return fn })
+}
+
+// Mark names a record of a log and with it all that stand before it, because each names
+// the one before. The zero Mark names none.
+type Mark struct {
+	seq  uint64
+	hash chainHash
+}
+
+// OpenLogAfter is OpenLog for who knows what stands up to a mark: where the log has that
+// very record, only what stands behind it is handed out. reader is told that before
+// anything is. All lines of the log are read and checked either way.
+func (s *Store) OpenLogAfter(name string, after Mark, reader func(known bool) func(Record) error) (*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.logs[name]; l != nil {
+		fn := reader(false)
 		if fn == nil {
 			return l, nil
 		}
@@ -86,7 +106,7 @@ func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
 	if err := s.sweep(journalDir); err != nil {
 		return nil, err
 	}
-	t, err := s.walk(name, s.handing(name, fn))
+	t, last, err := s.walkAfter(name, after, reader)
 	var damage *DamageError
 	if errors.As(err, &damage) && t != nil && len(t.whole) > 0 && len(t.segs) > 0 {
 		kept, keepErr := s.keepDamaged(damage)
@@ -96,7 +116,7 @@ func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{s: s, name: name, notes: append(t.notes, t.stale...), lost: t.chain.lost}
+	l := &Log{s: s, name: name, notes: append(t.notes, t.stale...), lost: t.chain.lost, opened: last}
 	if err := l.begin(t); err != nil {
 		if l.f != nil {
 			l.f.Close()
@@ -107,13 +127,53 @@ func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
 	return l, nil
 }
 
-// handing gives what walk calls for a reader of records.
-func (s *Store) handing(name string, fn func(Record) error) func(frame, string, int64) error {
-	if fn == nil {
-		return nil
+// walkAfter is walk for a reader, which gets only what stands behind a mark if the log has
+// that. last names the last record that is not of the log itself.
+func (s *Store) walkAfter(name string, after Mark, reader func(known bool) func(Record) error) (t *tail, last Mark, err error) {
+	type found struct {
+		frame
+		file string
+		off  int64
 	}
-	return func(f frame, file string, off int64) error {
+	var all []found
+	behind := 0 // where what stands behind the mark begins
+	var hand func(frame, string, int64) error
+	if after == (Mark{}) {
+		hand = s.handing(name, reader(false))
+	}
+	t, err = s.walk(name, func(f frame, file string, off int64) error {
 		if f.kind[0] == '_' {
+			return nil
+		}
+		last = Mark{f.seq, f.hash}
+		if after == (Mark{}) {
+			return hand(f, file, off)
+		}
+		all = append(all, found{f, file, off})
+		if last == after {
+			behind = len(all)
+		}
+		return nil
+	})
+	if err != nil || after == (Mark{}) {
+		return t, last, err
+	}
+	if len(t.chain.lost) > 0 {
+		behind = 0 // what a repair gave up may have been known before
+	}
+	hand = s.handing(name, reader(behind > 0))
+	for _, f := range all[behind:] {
+		if err := hand(f.frame, f.file, f.off); err != nil {
+			return t, last, err
+		}
+	}
+	return t, last, nil
+}
+
+// handing gives what is called with each record for a reader.
+func (s *Store) handing(name string, fn func(Record) error) func(frame, string, int64) error {
+	return func(f frame, file string, off int64) error {
+		if fn == nil {
 			return nil
 		}
 		payload := f.payload

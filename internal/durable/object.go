@@ -21,6 +21,9 @@ func objectPath(h reprise.Hash) string {
 // copy it: records that are too large for a line.
 func Payloads(log []byte) (names []string) {
 	for line := range bytes.Lines(log) {
+		if !bytes.Contains(line, []byte(" @")) {
+			continue
+		}
 		fields := bytes.Fields(line)
 		if len(fields) != 7 || fields[6][0] != '@' {
 			continue

@@ -43,6 +43,7 @@ func (s *Store) rollForward(rep *Report) error {
 		}
 		todo = append(todo, p)
 	}
+	s.changes.Add(1)
 	// crash: rolling-forward
 	for _, p := range todo {
 		conflict, err := s.rollOne(p, rep)

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reprise"
@@ -73,7 +74,12 @@ type Store struct {
 	poisoned *PoisonedError
 	swept    map[string]bool // folders whose leftover temporary files are gone
 	closed   bool
+	changes  atomic.Uint64
 }
+
+// Changes counts how often this store may have changed files of the project beside its own
+// folder.
+func (s *Store) Changes() uint64 { return s.changes.Load() }
 
 var _ reprise.Store = (*Store)(nil)
 

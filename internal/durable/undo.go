@@ -69,6 +69,7 @@ func (s *Store) UndoRuns(ctx context.Context, id string, o UndoOptions) (*UndoRe
 func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, before *Snapshot, rep *UndoReport, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes.Add(1)
 	if err := s.writable(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -97,6 +98,7 @@ func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, 
 func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, o UndoOptions, rep *UndoReport) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes.Add(1)
 	if err := s.writable(); err != nil {
 		return err
 	}
