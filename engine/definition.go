@@ -53,6 +53,7 @@ func (w *work) putBack(ctx context.Context) error {
 	case bytes.Equal(have, m.content):
 		return nil
 	}
+	w.mustRead()
 	found := journal.StepsChanged(w.ref, m.file)
 	found.Message += ": they are put back"
 	snap, err := w.hands.Keep(ctx, w.run, "before the steps of "+w.ref.ID+" are put back", true)

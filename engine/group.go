@@ -31,14 +31,14 @@ func (w *work) recordAll(ctx context.Context, events ...reprise.Event) error {
 
 // followed keeps what is left of a group. Any other event means that the rest was given
 // up.
-func (w *work) followed(ev *reprise.Event) {
-	w.leftInOrder = ev.Kind == reprise.EngineLeft
-	w.renewal.Add(ev)
-	if len(w.follows) > 0 && ev.Same(w.follows[0]) {
-		w.follows = w.follows[1:]
+func (r *Recalled) followed(ev *reprise.Event) {
+	r.leftInOrder = ev.Kind == reprise.EngineLeft
+	r.renewal.Add(ev)
+	if len(r.follows) > 0 && ev.Same(r.follows[0]) {
+		r.follows = r.follows[1:]
 		return
 	}
-	w.follows = ev.Then
+	r.follows = ev.Then
 }
 
 // follow records the rest of a group that an earlier process began. What the files no

@@ -126,16 +126,16 @@ func (w *work) answersFor(a reprise.Assignment) []string {
 
 // remembered keeps which answers a finished step used: they have to be recorded as
 // applied.
-func (w *work) remembered(ev *reprise.Event) {
+func (r *Recalled) remembered(ev *reprise.Event) {
 	switch ev.Kind {
 	case reprise.RunStarted, reprise.StateRestored:
-		clear(w.due)
+		clear(r.due)
 	case reprise.StepFinished:
 		for _, id := range ev.Answers {
-			w.due[id] = ev.Step
+			r.due[id] = ev.Step
 		}
 	case reprise.AnswerApplied:
-		delete(w.due, ev.Question)
+		delete(r.due, ev.Question)
 	}
 }
 

@@ -229,7 +229,7 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, playbook reprise
 	w.led = &previewLedger{previewState: newPreviewState(store, nil), w: w}
 	account, err := journal.ReadAccount(store, journal.Name(ref))
 	for i := range account.Entries {
-		w.remember(&account.Entries[i].Event)
+		w.Hear(&account.Entries[i])
 	}
 	w.onRecord = account
 	return w, err

@@ -444,8 +444,7 @@ func (w *work) caughtUp(ctx context.Context, p *previewState) (any bool, err err
 	if err := w.load(); err != nil {
 		return false, err
 	}
-	last := account.Entries[len(account.Entries)-1]
-	if err := w.takeBehind(ctx, findings, last.Event, len(last.Files) > 0); err != nil {
+	if err := w.takeBehind(ctx, findings); err != nil {
 		return false, err
 	}
 	recorded := w.hist.Events

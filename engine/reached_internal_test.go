@@ -26,7 +26,7 @@ func TestAC3_reached_by_the_journal_alone(t *testing.T) {
 		"undone":                      {[]reprise.Event{started, finished, {Kind: reprise.StateRestored}}, false},
 		"undone and done again":       {[]reprise.Event{finished, {Kind: reprise.StateRestored}, started, finished}, true},
 	} {
-		w := &work{state: state{run: &reprise.Run{}, events: c.told}, choice: Choice{Until: step}}
+		w := &work{state: state{run: &reprise.Run{}, Recalled: Recalled{events: c.told}}, choice: Choice{Until: step}}
 		if got := w.reached(); got != c.want {
 			t.Errorf("%s: reached is %v", name, got)
 		}

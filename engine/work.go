@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -52,33 +53,57 @@ type work struct {
 
 // state is what the files and the journal tell of a run.
 type state struct {
-	run    *reprise.Run // as it was last read, with what the journal adds to it
-	files  *reprise.Run // what of it the files tell; the journal's, never changed
-	seen   int          // how many events run was told of
-	view   *project.View
-	hist   *journal.History
-	events []reprise.Event // since the run was started
+	Recalled
+	run   *reprise.Run // as it was last read, with what the journal adds to it
+	files *reprise.Run // what of it the files tell; the journal's, never changed
+	seen  int          // how many events run was told of
+	view  *project.View
 	// stamped is the time of the last event that was recorded here.
 	stamped time.Time
 	// behind says how the files differed from the journal when it was opened; whole is set if
 	// there was nothing to say.
-	behind []reprise.Finding
-	whole  bool
+	behind  []reprise.Finding
+	whole   bool
+	renewed bool  // a fresh start that was interrupted was completed
+	defined *made // what the run is made of, by what was on record when it was asked for
+	// foreseen are the events of questions that resuming the run would ask. Only Answer
+	// looks for them.
+	foreseen []reprise.Event
+}
+
+// Recalled is what the journal of a run adds up to.
+type Recalled struct {
+	hist   *journal.History
+	events []reprise.Event // since the run was started
+	// newest is the last event as it was read, and filed is set if files were to follow it.
+	newest reprise.Event
+	filed  bool
 	// follows are the events that complete the last group and are not on record yet.
 	// leftInOrder is set while the last event is that of an engine that left in good
 	// order.
 	follows     []reprise.Event
 	leftInOrder bool
-	// renewal is a fresh start that was decided and may be incomplete; renewed is set
-	// once an interrupted one was completed.
+	// renewal is a fresh start that was decided and may be incomplete.
 	renewal reprise.Renewal
-	renewed bool
-	defined *made // what the run is made of, by what was on record when it was asked for
-	// foreseen are the events of questions that resuming the run would ask. Only Answer
-	// looks for them.
-	foreseen []reprise.Event
 	// due maps questions to the finished steps that used their answers.
 	due map[string]string
+}
+
+func newRecalled() *Recalled {
+	return &Recalled{hist: &journal.History{}, due: map[string]string{}}
+}
+
+// Hear implements journal.Listener.
+func (r *Recalled) Hear(e *journal.Entry) {
+	r.remember(&e.Event)
+	r.newest, r.filed = e.Event, len(e.Files) > 0
+}
+
+// Copy implements journal.Listener.
+func (r *Recalled) Copy() *Recalled {
+	c := *r
+	c.hist, c.events, c.due = r.hist.Copy(), slices.Clip(r.events), maps.Clone(r.due)
+	return &c
 }
 
 // Memory is what only the process that works on a run knows of it, as plain data. It is
@@ -172,6 +197,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		return nil, err
 	}
 	w.playbook = playbook
+	w.setRun(w.files)
 	if err := w.openRepo(ctx); err != nil {
 		return nil, err
 	}
@@ -202,21 +228,16 @@ func (w *work) openRepo(ctx context.Context) error {
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, playbook: playbook, ref: ref, atWork: map[string]*Seen{}, sum: &Summary{Run: ref, Started: e.Now()},
-		state: state{hist: &journal.History{}, due: map[string]string{}}, Memory: newMemory(),
+		state: state{Recalled: *newRecalled()}, Memory: newMemory(),
 	}
 }
 
 // catchUp opens the journal, brings the layout's files up to it and folds it.
 func (w *work) catchUp(ctx context.Context) error {
-	var last reprise.Event
-	told := false
-	j, findings, run, err := journal.OpenRun(ctx, w.store, w.layout, w.ref, func(e *journal.Entry) {
-		w.remember(&e.Event)
-		last, told = e.Event, len(e.Files) > 0
-	})
+	j, findings, run, err := w.openJournal(ctx)
 	// A run that was only begun has no files yet. An error because we are being stopped,
 	// or because the disk refuses, says nothing about them.
-	if err != nil && w.gone() && last.Kind != reprise.RunStarted && ctx.Err() == nil && w.store.Poisoned() == nil {
+	if err != nil && w.gone() && w.newest.Kind != reprise.RunStarted && ctx.Err() == nil && w.store.Poisoned() == nil {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
 	if err != nil {
@@ -226,15 +247,35 @@ func (w *work) catchUp(ctx context.Context) error {
 		return &GoneError{Run: w.ref.ID, Path: findings[i].Source.File}
 	}
 	w.led = &journaled{j, w.store, w.layout, w.ref, w.inbox()}
-	w.setRun(run)
+	w.files = run
 	w.whole = len(findings) == 0
-	return w.takeBehind(ctx, findings, last, told)
+	return w.takeBehind(ctx, findings)
 }
 
-// takeBehind deals with how the files differed from the journal when it was opened. last
-// is its last event; told is set if files were to follow it.
-func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last reprise.Event, told bool) error {
+// openJournal opens the journal and remembers what it tells.
+func (w *work) openJournal(ctx context.Context) (j *journal.Journal, findings []reprise.Finding, run *reprise.Run, err error) {
+	var on *Recalled
+	if w.Kept == nil {
+		on = newRecalled()
+		j, err = journal.Open(w.store, w.layout, w.ref, on.Hear)
+	} else {
+		j, on, err = w.Kept.Open(w.store, w.layout, w.ref, newRecalled)
+	}
+	if on != nil {
+		w.Recalled = *on
+	}
+	if err == nil {
+		j.Still(w.Still)
+		findings, run, err = j.Resume(ctx)
+	}
+	return j, findings, run, err
+}
+
+// takeBehind deals with how the files differed from the journal when it was opened.
+func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding) error {
+	last := w.newest
 	for _, f := range findings {
+		w.mustRead()
 		if w.renewal.Open() && w.gone() {
 			continue // what it tells of is in the archive
 		}
@@ -245,7 +286,7 @@ func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last 
 		if s := w.run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
 			closed = s.Status.Closed() // the agent wrote that itself, later
 		}
-		if f.Code == reprise.CodeMovedOn && told && !closed && !w.gone() {
+		if f.Code == reprise.CodeMovedOn && w.filed && !closed && !w.gone() {
 			if err := projectTo(ctx, w.led.Files(), w.layout, w.ref, last); err != nil {
 				return err
 			}
@@ -272,8 +313,14 @@ func (w *work) loaded() error {
 	if !w.whole || w.seen != w.hist.Events {
 		return w.load()
 	}
-	w.setRun(w.files) // it is known by now how it is worked on
 	return w.takeOver(w.files)
+}
+
+// mustRead gives the run that was opened just now, before it is known how it is worked on.
+func (w *work) mustRead() {
+	if w.run == nil {
+		w.setRun(w.files)
+	}
 }
 
 // takeOver makes what was read the run that is worked on.
@@ -332,15 +379,15 @@ func (w *work) gone() bool {
 }
 
 // remember adds an event to what the journal is known to say.
-func (w *work) remember(ev *reprise.Event) {
-	w.hist.Add(ev)
-	w.remembered(ev)
-	w.followed(ev)
+func (r *Recalled) remember(ev *reprise.Event) {
+	r.hist.Add(ev)
+	r.remembered(ev)
+	r.followed(ev)
 	if ev.Kind == reprise.RunStarted {
-		w.events = nil
+		r.events = nil
 		return
 	}
-	w.events = append(w.events, *ev)
+	r.events = append(r.events, *ev)
 }
 
 // record makes an event durable, first in the journal and then in the layout's
