@@ -27,6 +27,7 @@ type Activities struct {
 	Name   string // of the worker
 	queue  string // of what works on branches alone
 	trust  trusted
+	kept   engine.Kept // of the journals of runs
 }
 
 // turn is one activity that works on the branch of a run alone.
@@ -157,7 +158,7 @@ func (a *Activities) prepare(ctx context.Context, at moment, t *turn, carried *e
 	if t.roles, err = projectRoles(root); err != nil {
 		return lasting(err)
 	}
-	t.e.Parallel, t.e.Hands, t.e.Carried = t.run.Parallel, t.hands, carried
+	t.e.Parallel, t.e.Hands, t.e.Carried, t.e.Kept, t.e.Still = t.run.Parallel, t.hands, carried, &a.kept, t.checkout.still
 	t.e.Closed, err = a.closed(ctx, t.e)
 	return err
 }

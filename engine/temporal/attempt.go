@@ -95,7 +95,7 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 	if err != nil {
 		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}})
 	}
-	e.Tell = said.hear
+	e.Tell, e.Kept, e.Still = said.hear, &a.kept, c.still
 	if in.Start.Verify {
 		end, err := e.RunVerify(work, in.Run.Ref, in.Start.Elsewhere)
 		switch {
@@ -164,7 +164,7 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (*Checkout, err
 		left = found[AttemptRef(in.Run.Ref.ID, at)]
 	}
 	if left != "" {
-		if _, _, err := c.Bring(ctx, left); err != nil {
+		if _, _, err := c.Bring(ctx, left, commit{}); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}

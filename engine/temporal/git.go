@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // Git is the shared disk of the fleet. A worker has one bare mirror of the remote. An attempt
@@ -208,18 +210,18 @@ func (m *Mirror) fetch(ctx context.Context, dir string, refs []string) (map[stri
 }
 
 // commit is what a commit says.
-type commit struct{ tree, message string }
+type commit struct{ tree, parents, message string }
 
 // about reads commits of the mirror.
 func (m *Mirror) about(ctx context.Context, names ...string) (map[string]commit, error) {
-	out, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, append([]string{"log", "--no-walk=unsorted", "--format=%H%n%T%n%B%x00"}, names...)...)
+	out, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, append([]string{"log", "--no-walk=unsorted", "--format=%H%n%T%n%P%n%B%x00"}, names...)...)
 	if err != nil {
 		return nil, err
 	}
 	read := map[string]commit{}
 	for one := range strings.SplitSeq(out, "\x00") {
-		if parts := strings.SplitN(strings.TrimPrefix(one, "\n"), "\n", 3); len(parts) == 3 {
-			read[parts[0]] = commit{parts[1], parts[2]}
+		if parts := strings.SplitN(strings.TrimPrefix(one, "\n"), "\n", 4); len(parts) == 4 {
+			read[parts[0]] = commit{parts[1], parts[2], parts[3]}
 		}
 	}
 	return read, nil
@@ -233,6 +235,7 @@ type Checkout struct {
 	index  string // in place of the folder's own, "" for that
 	branch string
 	tip    commit // what Base says; only a turn's
+	still  *journal.Still
 }
 
 // Checkout makes a folder with the files of a commit of the mirror, which writes nothing to
@@ -252,6 +255,13 @@ func (m *Mirror) Checkout(ctx context.Context, commit, branch string) (*Checkout
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, same := range m.kept {
+		if same.Base == commit && same.branch == branch {
+			c.still = same.still.Copy()
+		}
 	}
 	return c, nil
 }
@@ -279,7 +289,7 @@ func (m *Mirror) blank(ctx context.Context) (*Checkout, error) {
 
 // checkOut makes the files those of a commit. What else is there stays.
 func (c *Checkout) checkOut(ctx context.Context, commit, branch string) error {
-	c.Base, c.branch = commit, branch
+	c.Base, c.branch, c.still = commit, branch, &journal.Still{}
 	_, err := c.git(ctx, "checkout", "-q", "-f", "-B", branch, commit) // a folder of ours: nothing is lost
 	return err
 }
@@ -369,25 +379,33 @@ func (c *Checkout) feed(ctx context.Context, in []byte, args ...string) (string,
 
 // Bring merges a commit into the files, and leaves it to the caller to commit that. It
 // returns the files that differ from what was checked out. Where the two conflict it
-// names the files and changes nothing.
-func (c *Checkout) Bring(ctx context.Context, commit string) (changed, conflicts []string, err error) {
-	out, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "HEAD", commit)
-	parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return nil, parts[1:], nil
+// names the files and changes nothing. says is what the commit says, as far as known.
+func (c *Checkout) Bring(ctx context.Context, name string, says commit) (changed, conflicts []string, err error) {
+	tree := says.tree
+	if says.parents != c.Base { // else nothing landed since it began
+		out, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "HEAD", name)
+		parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == 1 {
+			return nil, parts[1:], nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		tree = parts[0]
 	}
-	if err != nil {
-		return nil, nil, err
+	if tree == c.tip.tree {
+		return nil, nil, nil
 	}
-	names, err := c.git(ctx, "diff", "--name-only", "-z", "--no-renames", "HEAD", parts[0])
+	names, err := c.git(ctx, "diff", "--name-only", "-z", "--no-renames", "HEAD", tree)
 	if err != nil {
 		return nil, nil, err
 	}
 	if names == "" {
 		return nil, nil, nil
 	}
-	if _, err := c.git(ctx, "read-tree", "-m", "-u", "HEAD", parts[0]); err != nil {
+	c.still.Moved()
+	if _, err := c.git(ctx, "read-tree", "-m", "-u", "HEAD", tree); err != nil {
 		return nil, nil, err
 	}
 	_, err = c.git(ctx, "read-tree", "HEAD")
@@ -423,23 +441,28 @@ func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) 
 // checked out, and the journals where they are wanted: an agent that commits everything
 // commits what is recorded in its checkout, too.
 func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
-	own := filepath.Join(o.Folder, stateDir)
-	var err error
-	if o.Ignored {
-		_, err = c.git(ctx, "add", "-A", "-f", "--", ".", ":(exclude)"+own)
-	} else if _, err = c.git(ctx, "add", "-A", "--", "."); err == nil {
-		_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
-	}
-	if err != nil {
-		return err
-	}
-	travels := o.Also
+	own, travels := filepath.Join(o.Folder, stateDir), o.Also
 	if o.Journal {
 		payloads, err := c.payloads(o.Folder)
 		if err != nil {
 			return err
 		}
-		travels = slices.Concat(travels, payloads, []string{filepath.Join(o.Folder, journalDir)})
+		travels = slices.Concat(travels, payloads)
+	}
+	var err error
+	if o.Ignored {
+		var stays []string
+		if stays, err = c.ownBut(own, o.Journal); err == nil {
+			_, err = c.git(ctx, append([]string{"add", "-A", "-f", "--", "."}, stays...)...)
+		}
+	} else if _, err = c.git(ctx, "add", "-A", "--", "."); err == nil {
+		_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
+		if o.Journal {
+			travels = append(travels, filepath.Join(o.Folder, journalDir))
+		}
+	}
+	if err != nil {
+		return err
 	}
 	var also []string
 	for _, name := range travels {
@@ -457,6 +480,21 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 	}
 	_, err = c.feed(ctx, []byte(strings.Join(o.Without, "\x00")), "reset", "-q", o.Parents[0], "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
+}
+
+// ownBut names what is in our own folder so that git leaves it out, the journals only where
+// they do not travel.
+func (c *Checkout) ownBut(own string, journal bool) (out []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(c.Dir, own))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if !journal || e.Name() != filepath.Base(journalDir) {
+			out = append(out, ":(exclude,literal)"+filepath.Join(own, e.Name()))
+		}
+	}
+	return out, err
 }
 
 // ignored are the files in the index below a path that the project's .gitignore names.
@@ -545,4 +583,12 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {
 }
 
 // head is the commit that is checked out now, whoever made it.
-func (c *Checkout) head(ctx context.Context) (string, error) { return c.git(ctx, "rev-parse", "HEAD") }
+func (c *Checkout) head(ctx context.Context) (string, error) {
+	ref := "refs/heads/" + c.branch
+	at, _ := os.ReadFile(filepath.Join(c.Dir, ".git", "HEAD"))
+	is, _ := os.ReadFile(filepath.Join(c.Dir, ".git", filepath.FromSlash(ref)))
+	if string(at) == "ref: "+ref+"\n" && string(is) == c.Base+"\n" {
+		return c.Base, nil // nobody made any
+	}
+	return c.git(ctx, "rev-parse", "HEAD")
+}

@@ -62,11 +62,11 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	if err != nil {
 		return err
 	}
-	message := read[b.commit].message
-	if b.end, err = readEnd(message); err != nil || b.end.Key != f.Key {
+	says := read[b.commit]
+	if b.end, err = readEnd(says.message); err != nil || b.end.Key != f.Key {
 		return fmt.Errorf("read what attempt %d of %s left: it is not of this run: %w", f.Number, f.Step, err)
 	}
-	if b.changed, b.conflicts, err = h.checkout.Bring(ctx, b.commit); err != nil {
+	if b.changed, b.conflicts, err = h.checkout.Bring(ctx, b.commit, says); err != nil {
 		return err
 	}
 	if b.end.Result.Reply == nil || len(b.conflicts) > 0 {

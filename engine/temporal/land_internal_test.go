@@ -494,3 +494,53 @@ func TestA_run_of_many_steps_is_carried(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
+
+// A worker keeps what it read, and notices when another one moved the branch, be it back.
+// (issue 19)
+func TestA_worker_notices_that_the_branch_moved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, chain(6))
+	one, two := b.worker("one"), b.worker("two")
+	starts, before, in := b.decided(one).Starts, "", LandInput{}
+	land := func(a *Activities, step string) {
+		t.Helper()
+		l, err := a.land(t.Context(), b.next(), in)
+		if err != nil || l.Accepted == nil || l.Accepted.ID != step || l.Next == nil || len(l.Next.Starts) != 1 {
+			t.Fatalf("%s: %+v, %v", step, l, err)
+		}
+		starts = l.Next.Starts
+	}
+	for i, who := range [][2]*Activities{{one, one}, {one, two}, {two, one}, {one, one}} {
+		in = b.tried(who[0], starts[0])
+		in.Decide, before = true, b.git(b.remote, "rev-parse", Branch("r"))
+		land(who[1], fmt.Sprintf("s%d", i))
+	}
+	b.git(b.remote, "update-ref", "refs/heads/"+Branch("r"), before)
+	land(one, "s3")
+	in = b.tried(one, starts[0])
+	in.Decide = true
+	land(two, "s4")
+	if l, err := one.land(t.Context(), b.next(), in); err != nil || !l.Late {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// Where a run is taken up, its own journal is no work that someone left. (issue 19)
+func TestA_journal_on_a_branch_is_no_uncommitted_work(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	b.decided(b.worker("one"))
+	b.run.Taken = false
+	if _, err := b.worker("two").decide(t.Context(), b.next(), DecideInput{Run: b.run}); err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for line := range strings.Lines(b.git(b.remote, "grep", "-h", "run_resumed", Branch("r"), "--", journalDir)) {
+		if said++; strings.Contains(line, "committed") {
+			t.Error(line)
+		}
+	}
+	if said != 2 {
+		t.Errorf("it was taken up %d times", said)
+	}
+}
