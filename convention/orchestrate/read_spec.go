@@ -68,7 +68,8 @@ func isSpecArtifact(p string) bool {
 	return path.Base(up) == "specs" && path.Base(path.Dir(up)) == "docs" && own
 }
 
-// specRuns adds the specifications that have no story yet.
+// specRuns adds the specifications that have no story yet, or whose state file says that
+// they are under way beside one.
 func (f *finder) specRuns(t *census) {
 	for _, dir := range t.specs {
 		id := path.Base(dir)
@@ -80,10 +81,20 @@ func (f *finder) specRuns(t *census) {
 		for _, s := range t.stories {
 			taken = taken || (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == specProject(dir)
 		}
-		if !taken {
+		if !taken || f.underWay(id, dir, t) {
 			f.add(id, dir, reprise.KindSpecPipeline)
 		}
 	}
+}
+
+// underWay reports whether a specification was begun by its tool and is not finished.
+func (f *finder) underWay(id, dir string, t *census) bool {
+	l := &loader{r: doc.NewReader(f.fsys), run: &reprise.Run{Ref: reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}}, names: t.stories, nested: true}
+	if !l.r.Open(specState(dir)).Exists() {
+		return false
+	}
+	l.dispatch()
+	return l.run.State.Open()
 }
 
 // spec is a specification: what its state file and the outputs of its phases say.
