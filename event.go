@@ -111,7 +111,7 @@ type Event struct {
 	// Cause is the fingerprint of a failure: two attempts with the same cause in an
 	// unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`
-	Until time.Time `json:"until,omitzero"` // when a limit expires
+	Until time.Time `json:"until,omitzero"` // when a limit expires; for a restored state, when it was the state
 	// Session is, for a checkpoint, what the session reported.
 	Session *Checkpoint `json:"session,omitempty"`
 	// Then are events that follow immediately. They are stored with this one, so that if

@@ -75,6 +75,10 @@ type StepHistory struct {
 	// Held is the end of the open attempt, which was seen: all that it was to leave
 	// was there, and it was not committed yet. nil where there is no such end.
 	Held *reprise.Event
+	// Outside is the start of the last attempt of which only a person can say what it did;
+	// outsideEnd is when its end was recorded.
+	Outside    *reprise.Event
+	outsideEnd time.Time
 	// First is the start of the first attempt since the step was last accepted.
 	First *reprise.Event
 	// Owed is how the last attempt ended, if it was not accepted: the step has
@@ -172,9 +176,14 @@ func (h *History) Add(ev *reprise.Event) {
 		ready := *ev
 		h.Worktree = &ready
 	case reprise.StateRestored:
-		// What a restored state took back is neither in progress nor failed.
+		// What a restored state took back is neither in progress nor failed. What an attempt
+		// did outside of the files is not taken back, so a person is asked about it.
 		for _, s := range h.Steps {
-			s.Open, s.Held, s.Owed, s.Rejected = nil, nil, nil, nil
+			open := s.Outside
+			if open != nil && !s.isOpen(open) && (ev.Until.IsZero() || !s.outsideEnd.After(ev.Until)) {
+				open = nil
+			}
+			s.Open, s.Held, s.Owed, s.Rejected = open, nil, nil, nil
 			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, 0, nil, nil, nil, nil
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
@@ -304,6 +313,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.First = &start
 		}
 		s.Open, s.Held, s.Owed, s.Rejected, s.DeferredUntil = &start, nil, nil, nil, time.Time{}
+		if ev.Policy == reprise.AskWho {
+			s.Outside = &start
+		}
 		if ev.Key != "" {
 			s.Keys = append(s.Keys, ev.Key)
 		}
@@ -368,8 +380,16 @@ func (s *StepHistory) add(ev *reprise.Event) {
 // is about whatever is open.
 func (s *StepHistory) end(ev *reprise.Event) {
 	if s.Open != nil && (ev.Attempt == 0 || ev.Attempt >= s.Open.Attempt) {
+		if s.Outside != nil && s.isOpen(s.Outside) {
+			s.outsideEnd = ev.At
+		}
 		s.Open, s.Held = nil, nil
 	}
+}
+
+// isOpen reports whether the attempt that a start belongs to is the open one.
+func (s *StepHistory) isOpen(start *reprise.Event) bool {
+	return s.Open != nil && s.Open.Attempt == start.Attempt
 }
 
 // leave keeps that an attempt changed a file.

@@ -69,6 +69,9 @@ func TestO2_O3_what_a_journal_adds_up_to(t *testing.T) {
 		{"undo voids what is open", []journal.Entry{
 			ev(reprise.StepStarted, "a", 1), ev(reprise.StateRestored, "", 0),
 		}, want{Attempts: 1}},
+		{"undo takes nothing back that was done outside", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1, func(e *reprise.Event) { e.Policy = reprise.AskWho }), ev(reprise.StateRestored, "", 0),
+		}, want{Attempts: 1, Open: 1}},
 	} {
 		s := journal.Fold(tc.entries).Step("a")
 		got := want{Attempts: s.Attempts, Failures: s.Failures, Cutoffs: s.Cutoffs, Until: s.DeferredUntil, Session: s.Session}

@@ -112,7 +112,7 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 	if err != nil {
 		return nil, err
 	}
-	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: restoredTo(id)}
+	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: restoredTo(id), Until: snap.At}
 	var told func(log string) bool
 	if !all {
 		told = func(log string) bool { return isOf(snap, log) }
