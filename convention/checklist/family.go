@@ -229,7 +229,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
-			Lists: []string{"task_plan.md"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status",
+			Lists: []string{".planning/*/task_plan.md", "task_plan.md"}, Marks: []string{".planning"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status",
 			Position: regexp.MustCompile(`(?:^Current Phase\W+|\bCurrently in )Phase (?P<id>\d+)\b`),
 			Stages: map[reprise.Status][]string{
 				reprise.Pending: {"pending", "not started"}, reprise.InProgress: {"in_progress"},

@@ -88,9 +88,12 @@ func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Even
 
 // Pick implements reprise.Playbook. Units offered together may be worked on at the same
 // time. If the order of the list counts, each task builds on those before it: nothing is
-// started after one that is in progress or in doubt, even if its agent ticked it early.
+// started after one that is in progress or in doubt, even if its agent ticked it early. One
+// that was taken out of the list may have been before any other.
 func (p Playbook) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
-	at := func(id string) int { return slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id }) }
+	at := func(id string) int {
+		return slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id && s.Removed == nil })
+	}
 	offered := func(id string) bool {
 		return slices.ContainsFunc(d.Units, func(u reprise.Unit) bool { return u.ID == id })
 	}

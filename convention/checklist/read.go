@@ -508,6 +508,13 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 func (l *list) reportWhole(r *doc.Reader, whole *item) {
 	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
 	decides := whole.deciding()
+	if len(open) == 0 && begun(decides.status) && !whole.leads {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: whole.id, Source: decides.source,
+			Message: fmt.Sprintf("%s says %q, but all its parts are done", whole.id, decides.said()),
+			Hint:    "close it if nothing of it is missing, otherwise add what is missing as a part",
+		})
+	}
 	if len(open) == 0 || decides.status != reprise.Done {
 		return
 	}
