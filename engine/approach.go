@@ -48,7 +48,7 @@ func (e *UnattendedError) Error() string {
 	switch {
 	case e.Need == NeedsRelease:
 		return "resume " + e.Run.ID + ": " + e.Reason + "; autopilot does not take that back"
-	case e.Run.State == reprise.Waiting && len(open) == 0 && len(e.Run.Next) == 0 && e.Run.Reason != "":
+	case (e.Run.State == reprise.Waiting || e.Run.State == reprise.NotStarted) && len(open) == 0 && len(e.Run.Next) == 0 && e.Run.Reason != "":
 		return "resume " + e.Run.ID + ": " + e.Run.Reason
 	case e.Need == NeedsWay:
 		return "resume " + e.Run.ID + ": a choice is needed, and there is no terminal to ask on"

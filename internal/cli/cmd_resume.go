@@ -331,10 +331,18 @@ func (s *job) repairRun(j judged, flags resumeFlags) error {
 	return s.resume(*again, found, flags)
 }
 
+// stuck reports whether nothing can be started, chosen or answered until the files of the
+// run are changed.
+func (j judged) stuck() bool {
+	return j.d.Action == reprise.Ask && len(j.d.Options(j.run))+len(j.run.PendingQuestions())+len(j.run.Asks) == 0
+}
+
 // unattended reports that a person must decide something and none can be asked.
 func (s *job) unattended(j judged, need engine.Need) error {
 	hint := "`" + s.again("--dry-run") + "` only looks"
-	if options := j.d.Options(j.run); len(options) > 0 {
+	if options := j.d.Options(j.run); j.stuck() {
+		hint = "`" + s.command("check", j.name) + "` shows what is in the way"
+	} else if len(options) > 0 {
 		hint = "`" + s.command("resume", j.name, "--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
 	} else {
 		hint = "`" + s.command("resume", j.name, "--mode", string(engine.Autopilot)) + "` starts it without a question; " + hint
@@ -343,7 +351,7 @@ func (s *job) unattended(j judged, need engine.Need) error {
 	switch {
 	case unread != "":
 		hint = unread + "; `" + s.command("check", j.name) + "` shows the other ways"
-	case need == engine.NeedsRelease:
+	case need == engine.NeedsRelease && !j.stuck():
 		options := j.d.Options(j.run)
 		if reprise.Offered(options, reprise.OptionContinue) || len(options) == 0 {
 			hint = "`" + s.command("resume", j.name, "--option", reprise.OptionContinue) + "` resumes it anyway"

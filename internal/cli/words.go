@@ -203,7 +203,7 @@ func verdict(j judged) (mark, text string) {
 			text += fmt.Sprintf(" (and %d more)", n)
 		}
 		return "?", text
-	case j.d.Action == reprise.Ask && len(j.d.Options(j.run)) == 0:
+	case j.stuck():
 		return "?", "WAITS FOR YOU: nothing can be started until its files are changed"
 	case j.d.Action == reprise.Ask:
 		return "?", "NEEDS A DECISION: choose how to continue"

@@ -43,8 +43,13 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 		next = s.answerCommand(sum.Run.Kind, j.name)
 	case "resume":
 		next = s.command(verb, j.name, flags...)
-		if sum.Launches == 0 && len(flags) == 0 && s.code == exitNeedsAnswer {
-			next = cmp.Or(s.decides(j), s.command("check", j.name)) // the same command would end the same way
+		if len(flags) == 0 && s.code == exitNeedsAnswer { // the same command would end the same way
+			switch {
+			case sum.Launches == 0:
+				next = cmp.Or(s.decides(j), s.command("check", j.name))
+			case len(sum.Left) > 0:
+				next = s.command("check", j.name)
+			}
 		}
 	default:
 		next = s.command(verb, j.name, flags...)
