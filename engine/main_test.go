@@ -113,12 +113,15 @@ func workOn(args []string) int {
 }
 
 func codeOf(err error) int {
-	var held *durable.HeldError
+	var (
+		held   *durable.HeldError
+		unsafe *engine.UnsafeError
+	)
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &held):
-		return exitHeld
+	case errors.As(err, &held), errors.As(err, &unsafe) && unsafe.Outcome() == reprise.OutcomeHeld:
+		return exitHeld // by its lease, or by a process that has just let go of it and still ends
 	case errors.Is(err, context.Canceled):
 		return exitStopped
 	}

@@ -46,7 +46,10 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 		if len(flags) == 0 && s.code == exitNeedsAnswer { // the same command would end the same way
 			switch {
 			case sum.Launches == 0:
-				next = cmp.Or(s.decides(j), s.command("check", j.name))
+				next = s.command("check", j.name)
+				if other := s.decides(j); other != "" && c.Option == "" {
+					next = other
+				}
 			case len(sum.Left) > 0:
 				next = s.command("check", j.name)
 			}
