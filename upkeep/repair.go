@@ -144,9 +144,16 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 	case goneFinding(r) != nil:
 		return nil // what is left of it tells nothing
 	default:
-		// What is lost comes back first: the layout may rebuild the rest from it.
-		if err := t.planFromGit(ctx, after, git, store, l, r, r.Lost, plan); err != nil {
+		// What git has comes back first, as it was. The layout rebuilds from the rest what git
+		// does not have, and knows less of it.
+		before := len(plan.Mends)
+		if err := t.planFromGit(ctx, after, git, store, l, r, r.Unread, plan); err != nil {
 			return err
+		}
+		if len(plan.Mends) > before {
+			if then, err = reprise.Load(l, after, r.Ref); err != nil {
+				return err
+			}
 		}
 	}
 	if err := planMends(ctx, after, l, then, plan); err != nil {
