@@ -132,7 +132,7 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 		if e := l.family.Elsewhere; e != "" && doc.NewReader(fsys).Exists(path.Join(path.Dir(name), e)) || ofAnother(name, pattern) {
 			continue
 		}
-		if l.family.Shared && !strings.HasPrefix(pattern, ".") { // a hidden folder is the tool's own
+		if l.family.Shared && !strings.ContainsAny(pattern[:1], "._") { // such a folder is the tool's own
 			r := doc.NewReader(fsys)
 			if headed := l.family.Form == Boxes && l.family.heads(r.Open(name).Markdown()); !headed {
 				if read := l.read(r, name); !read.ours && len(read.items) == 0 {
