@@ -118,11 +118,26 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 		if i < 0 {
 			continue
 		}
-		if run := l.run(ctx, store, entries[i]); run != nil {
+		if run := l.run(ctx, store, entries[i]); run != nil && !slices.ContainsFunc(runs, func(r *reprise.Run) bool { return l.movedTo(r, run) }) {
 			runs = append(runs, run)
 		}
 	}
 	return runs
+}
+
+// movedTo reports whether r is a list of the user that was the run's under another name:
+// it has the same steps, and whatever the journal says is finished is closed in it. A
+// run with an attempt that was cut off has more to tell.
+func (l *Lost) movedTo(r, was *reprise.Run) bool {
+	if r.Layout != l.Ref.Layout || !r.Kind.Facts().Kept || len(was.Steps) == 0 || len(r.Steps) < len(was.Steps) {
+		return false
+	}
+	history := journal.Fold(l.account.Entries)
+	differs := func(s reprise.Step) bool {
+		now := r.Step(s.ID)
+		return now == nil || now.Title != s.Title || history.Step(s.ID).Accepted != nil && !now.Status.Closed()
+	}
+	return len(history.Open()) == 0 && !slices.ContainsFunc(was.Steps, differs)
 }
 
 // isCopy reports whether r is the same run in another place: in another checkout, or

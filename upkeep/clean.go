@@ -24,6 +24,8 @@ type CleanPlan struct {
 	// Archive is what is moved to the archive, "" where the run's state is a
 	// file of the user, as a story or a list of tasks is: that stays.
 	Archive string
+	// Ends is set if such a file is gone: all that is left of the run is its record.
+	Ends bool
 	// Refused says why it must not be done, if it must not, and Hint what a
 	// person can do; Live that it is being worked on right now.
 	Refused, Hint string
@@ -37,7 +39,7 @@ func (p *CleanPlan) Outcome() reprise.Outcome {
 		return reprise.OutcomeBlocked
 	case p.Refused != "":
 		return reprise.OutcomeHeld
-	case p.Archive == "" && len(p.Resets) == 0:
+	case p.Archive == "" && len(p.Resets) == 0 && !p.Ends:
 		return reprise.OutcomeNothing
 	}
 	return reprise.OutcomeOK
@@ -53,13 +55,14 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	if !r.Kind.Facts().Kept {
 		plan.Archive = r.Path
 	}
+	plan.Ends = r.Kind.Facts().Kept && r.Gone() != nil
 	store, err := t.open()
 	if err != nil {
 		return nil, err
 	}
 	if f, is := project.Elsewhere(store.Dir(), []*reprise.Run{r}, t.Now)[r]; is {
 		e := &ElsewhereError{Op: "clean", Finding: f}
-		plan.Archive, plan.Refused, plan.Hint, plan.Live = "", f.Message, e.Hint(), e.Live()
+		plan.Archive, plan.Ends, plan.Refused, plan.Hint, plan.Live = "", false, f.Message, e.Hint(), e.Live()
 		return plan, nil
 	}
 	there, err := begun(ctx, store, r)
@@ -187,11 +190,15 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 			done.Resets = append(done.Resets, ev.Step)
 		}
 	}
-	if r.Kind.Facts().Kept {
-		return done, nil // the state is the user's own file
+	kept := r.Kind.Facts().Kept // the state is the user's own file
+	if kept && r.Gone() == nil {
+		return done, nil
 	}
 	note := reprise.Event{Kind: reprise.RunStopped, At: now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}
-	if err := j.Note(note); err != nil {
+	if kept {
+		note.Text = "its files are gone"
+	}
+	if err := j.Note(note); err != nil || kept {
 		return done, err
 	}
 	done.Archived, err = store.Archive(r.Path)

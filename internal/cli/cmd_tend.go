@@ -309,6 +309,8 @@ func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
 	switch {
 	case plan.Archive != "":
 		p.line("  archive   %s", plain(plan.Archive))
+	case plan.Ends:
+		p.line("  end       its record: its files are gone, and the journal stays")
 	case len(plan.Resets) == 0:
 		p.line("  nothing to do: no step is in progress, and its state is the document itself")
 	default:
