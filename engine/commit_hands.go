@@ -94,21 +94,47 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 	if now := w.head(ctx, f.Dir); f.Head != "" && now != f.Head && !w.folders.shared(f) {
 		return now, w.commitList(ctx, f)
 	}
-	return w.commitBefore(ctx, f)
+	before, err := w.commitBefore(ctx, f)
+	if err == nil && !f.Commit {
+		err = w.commitList(ctx, f)
+	}
+	return before, err
 }
 
 // commitList commits that a task is done, in its list, where its agent committed the work
-// itself.
+// itself or only judged it.
 func (w *local) commitList(ctx context.Context, f *Attempt) error {
-	if !f.Commit {
-		return nil
-	}
 	repo, err := w.repoAt(ctx, f.Dir)
 	if err != nil {
 		return err
 	}
 	_, err = repo.CommitPaths(ctx, nil, w.listed(ctx, repo, f, nil), w.message(f), reprise.TrailerKey+": "+f.Key+reprise.TrailerAccepted)
 	return err
+}
+
+// CommitRecord implements Archive.
+func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
+	if w.repo == nil || w.run.Kind != reprise.KindTasks || ev.Attempt > 0 || !slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind) {
+		return
+	}
+	f := &Attempt{Assignment: reprise.Assignment{Step: ev.Step}, Dir: w.Dir, Key: w.keyOf(ev.Step, 0), Ends: []reprise.Event{*ev}}
+	if s := w.run.Step(ev.Step); s != nil {
+		f.Unit.Title = s.Title
+	}
+	if ev.Kind == reprise.StepSkipped {
+		f.Unit.Title += " (skipped)"
+	}
+	w.folders.commit.Lock()
+	defer w.folders.commit.Unlock()
+	made, err := w.repo.CommitPaths(ctx, nil, w.listed(ctx, w.repo, f, nil), w.message(f), reprise.TrailerKey+": "+f.Key)
+	if made != "" {
+		ev.Key = f.Key
+	}
+	if err != nil {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: ev.Step, Message: "what is recorded of " + ev.Step + " is not committed: " + err.Error(),
+		})
+	}
 }
 
 // lockedFor is how long the index of a checkout may be locked before the lock counts as

@@ -45,8 +45,12 @@ type Hands interface {
 	Stop(cause error)
 }
 
-// Archive carries out choices that give up or merge what a run made.
+// Archive carries out what is decided without an attempt.
 type Archive interface {
+	// CommitRecord commits what an event that is about to be recorded changes in a list of
+	// tasks that git knows, and gives the event the key of that commit. Where git cannot
+	// commit, it is left for the user, who is told.
+	CommitRecord(ctx context.Context, ev *reprise.Event)
 	// PutAway archives the state of a run that begins again elsewhere, GiveUp that of a
 	// run that does not.
 	PutAway(old reprise.Ref) (string, error)

@@ -387,6 +387,9 @@ func (h *previewHands) Await(_ context.Context, until time.Time) (*End, error) {
 // Stop implements Hands.
 func (h *previewHands) Stop(error) {}
 
+// CommitRecord implements Archive.
+func (h *previewHands) CommitRecord(context.Context, *reprise.Event) {}
+
 // PutAway implements Archive.
 func (h *previewHands) PutAway(old reprise.Ref) (string, error) {
 	h.preview.would("%s is archived, and the run begins again in %s.", old.Path, h.ref.Path)
