@@ -65,7 +65,8 @@ type Family struct {
 	// count.
 	Overall map[string]string
 	// Unnumbered allows tasks without an id; for boxes, only if no item in the list has
-	// one. The first words of the item are then its id.
+	// one, and, with Item and Within, only below such a heading. The first words of the
+	// item are then its id.
 	Unnumbered bool
 	// Shared says that other files may be in the same places: a file without tasks, and
 	// without the heading or the key of a list, is not one.
@@ -89,7 +90,7 @@ type Family struct {
 
 	// The following apply to the other forms.
 
-	// Items is where the tasks are: keys separated by dots, where * is any key and
+	// Items is where the tasks are: keys separated by dots, where * is any entry, whose key
 	// becomes part of the id. The first place that exists in the file counts.
 	Items []string
 	Keys  Keys
@@ -223,9 +224,9 @@ var families = sync.OnceValue(func() []Family {
 			Inputs: []string{"spec.md", "spec-lite.md"},
 		},
 		{
-			Name: "superpowers", Form: Boxes, Words: boxes, Shared: true, Within: regexp.MustCompile(`^Task (?P<id>\d+[a-z]?)\b`),
+			Name: "superpowers", Form: Boxes, Words: boxes, Shared: true, Unnumbered: true, Within: regexp.MustCompile(`^Task (?P<id>\d+[a-z]?)\b`),
 			Lists: []string{"docs/superpowers/plans/*.md", "docs/plans/*.md"}, Marks: []string{"docs"},
-			Item: regexp.MustCompile(`^\**Step (?P<id>\d+):?\**:?\s+(?P<text>.+?)\**$`),
+			Item: regexp.MustCompile(`^\**Step (?P<id>\d+):?\**:?\s+(?P<text>.+)`),
 		},
 		{
 			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
@@ -237,7 +238,7 @@ var families = sync.OnceValue(func() []Family {
 			},
 		},
 		{
-			Name: "features", Form: JSON, Items: []string{"features.*", "features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
+			Name: "features", Form: JSON, Items: []string{"features.*", "features", "categories.*.features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
 			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies|dependsOn"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{

@@ -39,7 +39,8 @@ func (l *list) readBoxes() {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent })
 		it, ok := l.family.match(c.Text)
-		if !ok && !named && c.Indent == 0 {
+		heading, number := l.family.within(sections, c.Line)
+		if !ok && !named && c.Indent == 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
 		}
 		if !ok && "["+c.Mark+"]" == l.family.Parallel {
@@ -55,7 +56,7 @@ func (l *list) readBoxes() {
 		}
 		it.phase, it.person = l.family.phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
 		it.section = above(sections, c.Line).Line
-		if heading, number := l.family.within(sections, c.Line); number != "" {
+		if number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
 		it.needs = l.family.needed(it.text)
@@ -63,7 +64,7 @@ func (l *list) readBoxes() {
 		if word := putOffIn(text, tags); word != "" && at.status == reprise.Pending {
 			at.status, it.held, it.putOff = reprise.Blocked, "its text says "+word, true
 		}
-		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
+		it.text, it.parallel = unstarred(text), slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent})
@@ -310,6 +311,22 @@ func cutTags(text string) (tags []string, rest string) {
 	return tags, rest
 }
 
+// unstarred returns a text without the stars around all of it, or around it and what was
+// cut off before it.
+func unstarred(text string) string {
+	for _, stars := range []string{"**", "*"} {
+		n := strings.Count(text, stars)
+		if n == 2 && strings.HasPrefix(text, stars) && strings.HasSuffix(text, stars) && len(text) > 2*len(stars) {
+			text = strings.TrimPrefix(text, stars)
+			n--
+		}
+		if n%2 == 1 {
+			text = strings.TrimSuffix(text, stars)
+		}
+	}
+	return text
+}
+
 // phaseAt returns the heading that a line is under: the one below the title or, if tasks
 // are numbered below others, the one right above it.
 func (f *Family) phaseAt(sections []doc.Section, line int) string {
@@ -331,12 +348,15 @@ func above(sections []doc.Section, line int) (last doc.Section) {
 // within returns the heading below which tasks are numbered from the start, and its
 // number.
 func (f *Family) within(sections []doc.Section, line int) (heading, number string) {
+	level := 0
 	for _, s := range sections {
 		if f.Within == nil || s.Line >= line {
 			break
 		}
 		if m := f.Within.FindStringSubmatch(s.Title); m != nil {
-			heading, number = s.Title, m[f.Within.SubexpIndex("id")]
+			heading, number, level = s.Title, m[f.Within.SubexpIndex("id")], s.Level
+		} else if s.Level <= level {
+			heading, number = "", ""
 		}
 	}
 	return heading, number

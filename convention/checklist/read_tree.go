@@ -73,11 +73,20 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		}
 		return true
 	case keys[0] == "*":
+		without := 0
 		for _, e := range v.Entries(0) {
-			group := e.Is(doc.Map) && len(keys) > 1 || len(keys) == 1 && l.holds(e.Value)
-			if group && v.Is(doc.Map) && l.under(e.Value, keys[1:], e.Name+":") {
-				found = true
+			group, in := e.Is(doc.Map) && len(keys) > 1 || len(keys) == 1 && l.holds(e.Value), e.Name+":"
+			if v.Is(doc.List) {
+				in = ""
 			}
+			if group && (v.Is(doc.Map) || len(keys) > 1) && l.under(e.Value, keys[1:], in) {
+				found = true
+			} else if v.Is(doc.List) {
+				without = e.Line
+			}
+		}
+		if found && without > 0 {
+			l.lost(without, "an entry has no list of tasks")
 		}
 		return found
 	case !v.Is(doc.Map) || !v.Has(keys[0]):
