@@ -77,7 +77,7 @@ func (l *list) whyNot() string {
 	for i := range l.items {
 		it := &l.items[i]
 		switch needs := l.openNeeds(it); {
-		case it.status().Closed() || it.spare():
+		case it.status().Closed() || it.spare() || l.isElsewhere(it):
 			continue
 		case it.held != "":
 			return it.id + ": " + it.held
@@ -87,6 +87,9 @@ func (l *list) whyNot() string {
 			return fmt.Sprintf("%s is %q", it.id, it.deciding().said())
 		}
 	}
+	if whole := l.unfinished(); whole != nil {
+		return fmt.Sprintf("every part is closed, but %s itself is still %q", whole.id, whole.deciding().said())
+	}
 	return "every task is closed"
 }
 
@@ -95,7 +98,7 @@ func (l *list) offer(run *reprise.Run) bool {
 	open := l.openFromHere()
 	run.Next, run.Questions = nil, nil
 	if len(open) == 0 {
-		return false
+		return l.askWhere(run)
 	}
 	if l.askPerson(run, open[0]) {
 		return true
@@ -127,6 +130,36 @@ func (l *list) askPerson(run *reprise.Run, it *item) bool {
 	}}
 	return true
 }
+
+// askWhere asks where to continue once everything is closed where the tool says that the
+// work is, and reports whether it does.
+func (l *list) askWhere(run *reprise.Run) bool {
+	if whole := l.unfinished(); whole != nil && !l.isElsewhere(whole) {
+		return false
+	}
+	var others []string
+	for i := range l.items {
+		it := &l.items[i]
+		if it.status().Closed() || it.spare() {
+			continue
+		}
+		if !l.isElsewhere(it) {
+			return false
+		}
+		if other, _, _ := strings.Cut(it.id, ":"); !slices.Contains(others, other) {
+			others = append(others, other)
+		}
+	}
+	run.State, run.Reason = reprise.Waiting, fmt.Sprintf("everything in %s is closed; open tasks are in %s", l.current, doc.Clip(strings.Join(others, ", "), 120))
+	run.Questions = []reprise.Question{{
+		ID: l.whereID(), Subject: l.current, Text: "Everything in " + l.current + " is closed. Where does the work continue?", Options: others, Closed: true,
+		Source: l.here.Source(),
+	}}
+	return true
+}
+
+// whereID is the id of the question where to continue.
+func (l *list) whereID() string { return l.family.CurrentKey + "-" + l.current }
 
 func begun(s reprise.Status) bool { return nearness(s) < 2 }
 
@@ -163,14 +196,13 @@ func (l *list) openFromHere() []*item {
 	from := l.front()
 	var out []*item
 	for i := range l.items {
-		if it := &l.items[(from+i)%len(l.items)]; l.ready(it) && !it.spare() {
+		if it := &l.items[(from+i)%len(l.items)]; l.ready(it) && !it.spare() && !l.isElsewhere(it) {
 			out = append(out, it)
 		}
 	}
 	before := l.neededByBegun()
 	slices.SortStableFunc(out, func(a, b *item) int {
 		return cmp.Or(
-			first(l.isCurrent(a), l.isCurrent(b)),
 			cmp.Compare(nearness(a.status()), nearness(b.status())),
 			first(before[a.id] != "", before[b.id] != ""), first(!l.over(a), !l.over(b)),
 			first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
@@ -206,6 +238,14 @@ func (l *list) openNeeds(it *item) []string {
 	return slices.DeleteFunc(slices.Clone(it.needs), func(id string) bool {
 		need := l.find(id)
 		return need == nil || need.status().Closed()
+	})
+}
+
+// reliedOn reports whether an open task needs a task with parts.
+func (l *list) reliedOn(whole *item) bool {
+	return slices.ContainsFunc(l.items, func(it item) bool {
+		part := func(id string) bool { return strings.HasPrefix(id, whole.id+".") }
+		return !it.status().Closed() && !part(it.id) && slices.ContainsFunc(it.needs, part)
 	})
 }
 
@@ -325,9 +365,10 @@ func (l *list) phaseBegun(it *item) bool {
 	return l.family.Whole != "" && slices.ContainsFunc(l.items, func(o item) bool { return o.phase == it.phase && o.status() == reprise.Done })
 }
 
-// isCurrent reports whether a task is where the tool says that the work is.
-func (l *list) isCurrent(it *item) bool {
-	return l.current != "" && strings.HasPrefix(it.id, l.current+":")
+// isElsewhere reports whether a task is not where the tool says that the work is.
+func (l *list) isElsewhere(it *item) bool {
+	in := func(it item) bool { return strings.HasPrefix(it.id, l.current+":") }
+	return l.current != "" && !in(*it) && slices.ContainsFunc(l.items, in)
 }
 
 // isHere reports whether a task is in, or is, the part of the list that is being worked

@@ -95,7 +95,8 @@ type Family struct {
 	Items []string
 	Keys  Keys
 	// Current is a JSON file next to the list, and CurrentKey its key for the place in
-	// the list that is being worked on: the first * of Items.
+	// the list that is being worked on: the first * of Items. Nothing elsewhere is started
+	// before a person says so, which is written there.
 	Current, CurrentKey string
 	// Sort is a key, and the value under it of the entries that are read; one without the
 	// key is read, too.
@@ -187,7 +188,11 @@ var families = sync.OnceValue(func() []Family {
 				reprise.InReview: {"review"}, reprise.Done: {"done"}, reprise.Blocked: {"blocked", "deferred"},
 				reprise.Skipped: {"cancelled", "optional", "wont-do"},
 			},
-			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Inputs: []string{"{id}.md", "stories/{id}.md"},
+			// A story without a file of its own is described among the epics.
+			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Inputs: []string{
+				"{id}.md", "stories/{id}.md", "epics.md", "../epics.md", "../planning-artifacts/epics.md", "../planning-artifacts/epics/index.md",
+				"../architecture.md", "../planning-artifacts/architecture.md",
+			},
 		},
 		{
 			Name: "taskmaster", Form: JSON, Items: []string{"*.tasks", "tasks"},
@@ -242,9 +247,9 @@ var families = sync.OnceValue(func() []Family {
 			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies|dependsOn"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
-				reprise.Pending: {"pending", "false", "not_started", "not-started", "todo", "failing"}, reprise.InProgress: {"in_progress", "in-progress"},
-				reprise.Failed: {"failed"},
-				reprise.Done:   {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked"},
+				reprise.Pending:    {"pending", "false", "not_started", "not-started", "todo", "failing", "planned", "backlog", "spec_ready"},
+				reprise.InProgress: {"in_progress", "in-progress", "partial"}, reprise.InReview: {"needs_review"}, reprise.Failed: {"failed"},
+				reprise.Done: {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"deprecated", "cancelled"},
 			},
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},

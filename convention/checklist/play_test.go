@@ -3,6 +3,7 @@ package checklist
 import (
 	"slices"
 	"testing"
+	"testing/fstest"
 
 	"reprise"
 )
@@ -37,5 +38,24 @@ func TestPick_starts_nothing_behind_a_task_that_is_at_work_or_in_doubt(t *testin
 				t.Errorf("starts %v, not %v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestA_story_without_a_file_of_its_own_is_read_about_among_the_epics(t *testing.T) {
+	const list, epics = "_bmad-output/implementation-artifacts/sprint-status.yaml", "_bmad-output/planning-artifacts/epics.md"
+	tree := fstest.MapFS{list: {Data: []byte("development_status:\n  1-1-cart: backlog\n")}, epics: {Data: []byte("# Epics\n")}}
+	i := slices.IndexFunc(Families(), func(f Family) bool { return f.Name == "bmad" })
+	layout := New(Families()[i])
+	refs, err := layout.Find(tree)
+	if err != nil || len(refs) != 1 {
+		t.Fatal(refs, err)
+	}
+	run, err := reprise.Load(layout, tree, refs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewPlaybook(Families()[i]).Assign(tree, run, run.Next[0])
+	if want := []string{list, epics}; err != nil || !slices.Equal(a.Inputs, want) {
+		t.Errorf("reads %v, %v, not %v", a.Inputs, err, want)
 	}
 }

@@ -32,6 +32,7 @@ type list struct {
 	// was asked.
 	closedLast []string
 	current    string // the part of the list that the tool says is being worked on
+	here       ledger.Value
 	overall    []place
 }
 
@@ -508,7 +509,7 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 func (l *list) reportWhole(r *doc.Reader, whole *item) {
 	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
 	decides := whole.deciding()
-	if len(open) == 0 && begun(decides.status) && !whole.leads {
+	if len(open) == 0 && !whole.leads && (begun(decides.status) || decides.status == reprise.Pending && l.reliedOn(whole)) {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: whole.id, Source: decides.source,
 			Message: fmt.Sprintf("%s says %q, but all its parts are done", whole.id, decides.said()),

@@ -21,7 +21,8 @@ func (l *list) readTree(r *doc.Reader) {
 	}
 	if l.family.Current != "" {
 		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
-			l.current = ledger.Root(file, file.JSON()).In(l.family.CurrentKey).Plain()
+			l.here = ledger.Root(file, file.JSON()).In(l.family.CurrentKey)
+			l.current = l.here.Plain()
 		}
 	}
 	for i := range l.items {

@@ -24,6 +24,11 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if it := read.find(ev.Question); ev.Kind == reprise.QuestionAnswered && it != nil && it.person && ev.Text == personDid {
 		ev.Kind, ev.Step = reprise.StepFinished, it.id
 	}
+	if ev.Kind == reprise.QuestionAnswered && read.current != "" && ev.Question == read.whereID() {
+		changes.Set(read.here, ev.Text)
+		changes.Structured(read.here.Source().File).Because("work continues in %s", ev.Text)
+		return changes.Edits()
+	}
 	status, ok := ledger.Wanted(ev.Kind)
 	if !ok {
 		return nil, ledger.Cannot("a list of tasks has no place for %s", ev.Kind)
