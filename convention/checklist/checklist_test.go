@@ -186,6 +186,25 @@ func TestAn_event_changes_the_status_of_its_task_and_nothing_else(t *testing.T) 
 	})
 }
 
+func TestA_task_whose_attempt_was_cut_off_stays_begun(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		if !s.begins {
+			t.Skip("its lists have no word for that")
+		}
+		ev := func(kind reprise.EventKind, outcome string) reprise.Event {
+			return reprise.Event{Kind: kind, Step: s.open[1], Outcome: outcome, At: conventiontest.Epoch}
+		}
+		conventiontest.Records(t, checklist.New(f), s.tree(t, f), s.run,
+			conventiontest.Recorded{Event: ev(reprise.StepStarted, ""), Status: reprise.InProgress},
+			conventiontest.Recorded{Event: ev(reprise.StepReset, "cut-off"), Status: reprise.InProgress},
+			conventiontest.Recorded{Event: ev(reprise.StepFinished, ""), Status: reprise.Done},
+			conventiontest.Recorded{Event: ev(reprise.StepReset, "cut-off"), Status: reprise.InProgress},
+			conventiontest.Recorded{Event: ev(reprise.StepReset, ""), Status: reprise.Pending},
+		)
+	})
+}
+
 func TestA_list_is_worked_through_whatever_instruction_the_engine_dies_at(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f checklist.Family, s sample) {

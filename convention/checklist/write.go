@@ -43,6 +43,9 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if it == nil {
 		return nil, ledger.Cannot("%s lists no task %q", r.Path, doc.Clip(ev.Step, 60))
 	}
+	if ev.Kind == reprise.StepReset && ev.Outcome == cutOff && len(l.family.Words[reprise.InProgress]) > 0 {
+		status = reprise.InProgress // what is begun comes before the rest
+	}
 	if len(l.family.Words[status]) == 0 && status != reprise.Skipped && it.status().Closed() {
 		status = reprise.Pending // that it is open again can be said
 	}
@@ -71,6 +74,9 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	}
 	return changes.Edits()
 }
+
+// cutOff is the outcome of a task that is reset because its attempt was cut off.
+const cutOff = "cut-off"
 
 // is reports whether every place gives the task this status.
 func (it *item) is(status reprise.Status) bool {
