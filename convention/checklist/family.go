@@ -238,7 +238,7 @@ var families = sync.OnceValue(func() []Family {
 			Lists: []string{".planning/*/task_plan.md", "task_plan.md"}, Marks: []string{".planning"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status",
 			Position: regexp.MustCompile(`(?:^Current Phase\W+|\bCurrently in )Phase (?P<id>\d+)\b`),
 			Stages: map[reprise.Status][]string{
-				reprise.Pending: {"pending", "not started"}, reprise.InProgress: {"in_progress"},
+				reprise.Pending: {"pending", "not started", "todo"}, reprise.InProgress: {"in_progress"},
 				reprise.Done: {"complete", "completed", "done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"skipped"},
 			},
 		},

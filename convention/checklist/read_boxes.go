@@ -61,10 +61,10 @@ func (l *list) readBoxes() {
 		}
 		it.needs = l.family.needed(it.text)
 		tags, text := cutTags(it.text)
-		if word := putOffIn(text, tags); word != "" && at.status == reprise.Pending {
-			at.status, it.held, it.putOff = reprise.Blocked, "its text says "+word, true
+		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending {
+			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
-		it.text, it.parallel = unstarred(text), slices.Contains(tags, l.family.Parallel)
+		it.text, it.parallel = strings.TrimLeft(unstarred(text), ": "), slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent})
@@ -210,8 +210,8 @@ var putOff = func() *regexp.Regexp {
 // putOffParts are substrings one of which occurs in every text that putOff matches.
 var putOffParts = []string{"defer", "block", "skip", "cancel", "obsolete", "superseded", "dropped", "moved", "~~"}
 
-// putOffIn returns what in a task's text, or in the tags before it, says that it is
-// deferred, or "". Few texts need the expression, which takes longer than everything else
+// putOffIn returns why a task is deferred, according to its text or the tags before it,
+// or "". Few texts need the expression, which takes longer than everything else
 // read about a task.
 func putOffIn(text string, tags []string) string {
 	for _, text := range append(tags, text) {
@@ -219,8 +219,12 @@ func putOffIn(text string, tags []string) string {
 		if !slices.ContainsFunc(putOffParts, func(part string) bool { return strings.Contains(lower, part) }) {
 			continue
 		}
-		if word := strings.Trim(putOff.FindString(text), " .;:—–-*_()[]~"); word != "" {
-			return word
+		found := putOff.FindString(text)
+		if strings.HasPrefix(found, "~~") {
+			return "its text is struck through"
+		}
+		if word := strings.Trim(found, " .;:—–-*_()[]"); word != "" {
+			return "its text says " + word
 		}
 	}
 	return ""
