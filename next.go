@@ -48,7 +48,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
 		switch {
-		case slices.ContainsFunc(r.Findings, Finding.contestsEnd):
+		case slices.ContainsFunc(r.Findings, Finding.ContestsEnd):
 			d.Verdict = Caution
 		case rules.Quick:
 			d.Verdict = UncheckedVerdict
@@ -121,8 +121,8 @@ func (o Observed) unsure(r *Run) string {
 	return ""
 }
 
-// contestsEnd reports whether a finding contradicts that a run is complete.
-func (f Finding) contestsEnd() bool {
+// ContestsEnd reports whether a finding contradicts that a run is complete.
+func (f Finding) ContestsEnd() bool {
 	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere}, f.Code)
 }
 

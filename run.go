@@ -1,10 +1,12 @@
 package reprise
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -105,6 +107,39 @@ type Box struct {
 	Step   string
 	Text   string
 	Source Source
+}
+
+// Unticked is the finding about the boxes left open in what is marked complete, if there
+// are any. It is a warning only if the run is complete: in a run that continues they decide
+// nothing. Who marked it does not matter: a review passed by an agent ticks no box.
+func (r *Run) Unticked() (f Finding, ok bool) {
+	if len(r.Boxes) == 0 {
+		return f, false
+	}
+	what, severity := "complete", Info
+	if r.State == Complete {
+		severity = Warning
+	}
+	var names []string
+	for _, b := range r.Boxes {
+		if b.Step != "" {
+			what = "done"
+		}
+		name := []rune(cmp.Or(b.Step, b.Text))
+		if quoted := strconv.Quote(string(name[:min(len(name), 100)])); !slices.Contains(names, quoted) {
+			names = append(names, quoted)
+		}
+	}
+	const most = 3
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if n := len(names) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return Finding{
+		Code: CodeClosedOpen, Severity: severity, Source: r.Boxes[0].Source,
+		Message: fmt.Sprintf("marked %s with unticked tasks or criteria (%d): %s", what, len(r.Boxes), text),
+		Hint:    "tick what is done, or reopen it",
+	}, true
 }
 
 // Run is one workflow in a project, as its files describe it. A Run is never silently

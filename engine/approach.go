@@ -1,6 +1,10 @@
 package engine
 
-import "reprise"
+import (
+	"slices"
+
+	"reprise"
+)
 
 // Wish is how a person wants a run resumed.
 type Wish struct {
@@ -173,6 +177,8 @@ func (s *Summary) Outcome() reprise.Outcome {
 	switch {
 	case len(s.Held) > 0:
 		return reprise.OutcomeBlocked
+	case s.Action == reprise.Finish && slices.ContainsFunc(s.Findings, reprise.Finding.ContestsEnd):
+		return reprise.OutcomeCaution
 	case s.Action == reprise.Finish:
 		return reprise.OutcomeOK
 	case len(s.Questions) > 0:
@@ -217,7 +223,7 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 			return "resume", nil
 		}
 		return "check", nil
-	case reprise.OutcomeHeld:
+	case reprise.OutcomeHeld, reprise.OutcomeCaution:
 		return "check", nil
 	case reprise.OutcomeUnreadable:
 		return "repair", nil

@@ -383,6 +383,9 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	}
 	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.Held))
 	s.Findings = append(s.Findings, w.stillUncommitted(context.Background())...)
+	if f, ok := w.run.Unticked(); ok && d.Action == reprise.Finish {
+		s.Findings = append(s.Findings, f)
+	}
 	w.tellLeftOut(w.leftOutSince()...)
 	for _, step := range slices.Sorted(mapKeys(w.Parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.Parked[step])

@@ -467,6 +467,10 @@ func TestX3_checks_on_steps(t *testing.T) {
 		{"complete with open boxes", reprise.CodeClosedOpen, quiet().with(func(s *scene) {
 			s.r.State, s.r.Steps, s.r.Boxes = reprise.Complete, s.r.Steps[:1], []reprise.Box{{Text: "errors are shown"}}
 		}), warning, `unticked tasks or criteria (1): "errors are shown"`},
+		{"complete with open boxes, done here", reprise.CodeClosedOpen, quiet().with(func(s *scene) {
+			s.r.State, s.r.Steps, s.r.Boxes = reprise.Complete, s.r.Steps[:1], []reprise.Box{{Text: "errors are shown"}}
+			s.r.Steps[0].Ours = true
+		}), warning, `unticked tasks or criteria (1): "errors are shown"`},
 		{"open", reprise.CodeClosedOpen, quiet(), 0, ""},
 
 		{"hidden behind an interruption", reprise.CodeQuestionHidden, ask(reprise.Interrupted), warning, `though the run is interrupted: "Which database?"`},

@@ -2,7 +2,6 @@ package examine
 
 import (
 	"fmt"
-	"slices"
 
 	"reprise"
 )
@@ -97,31 +96,10 @@ func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-// openBoxes reports the unticked tasks and criteria of what is marked complete. It is a
-// warning only if the run is complete: in a run that continues they decide nothing. If the
-// work was finished here, the record outweighs a box.
+// openBoxes reports the unticked tasks and criteria of what is marked complete.
 func openBoxes(r *reprise.Run) []reprise.Finding {
-	if len(r.Boxes) == 0 {
-		return nil
+	if f, ok := r.Unticked(); ok {
+		return []reprise.Finding{f}
 	}
-	what, severity := "complete", reprise.Info
-	var names []string
-	for _, b := range r.Boxes {
-		name := b.Text
-		if b.Step != "" {
-			what, name = "done", b.Step
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		ours := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Ours && (b.Step == "" || b.Step == s.ID) })
-		if r.State == reprise.Complete && !ours {
-			severity = reprise.Warning
-		}
-	}
-	return []reprise.Finding{{
-		Severity: severity, Source: r.Boxes[0].Source,
-		Message: fmt.Sprintf("marked %s with unticked tasks or criteria (%d): %s", what, len(r.Boxes), list(names)),
-		Hint:    "tick what is done, or reopen it",
-	}}
+	return nil
 }

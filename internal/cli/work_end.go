@@ -153,7 +153,7 @@ func (s *job) answerFirst(e *engine.Engine, j judged) error {
 
 // outcomeTitles are the titles of results, by exit code.
 var outcomeTitles = map[int]string{
-	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Already being worked on",
+	exitOK: "Finished", exitUnexpected: "Failed", exitCaution: "Marked complete", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Already being worked on",
 	exitNothing: "Stopped on purpose", exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
 }
 
