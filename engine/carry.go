@@ -203,7 +203,7 @@ func (w *work) do(ctx context.Context, op Op) error {
 	case op.Row:
 		return w.recordRow(ctx)
 	case op.Start != nil:
-		return w.begin(ctx, *op.Start, op.Reopened)
+		return w.begin(ctx, *op.Start)
 	case len(op.Ask) > 0:
 		return w.putTo(ctx, op.Ask)
 	}
@@ -219,11 +219,6 @@ func (w *work) put(ctx context.Context, op Op) error {
 			return err
 		}
 		events = append(again, events...)
-	}
-	if op.Start == nil {
-		for _, step := range op.Reopened {
-			w.tellReopened(step)
-		}
 	}
 	if err := w.recordAll(ctx, events...); err != nil || len(op.Question) == 0 {
 		return err
@@ -241,14 +236,11 @@ func (w *work) await(ctx context.Context, until time.Time) error {
 }
 
 // begin starts a unit, unless a limit is in the way.
-func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []string) error {
+func (w *work) begin(ctx context.Context, a reprise.Assignment) error {
 	account := w.account(a)
 	if at, ok := w.enter(account); !ok {
 		w.NotBefore[a.Step] = at
 		return nil
-	}
-	for _, step := range reopened {
-		w.tellReopened(step)
 	}
 	before := w.hist.Events
 	err := w.start(ctx, a)

@@ -46,7 +46,7 @@ func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
 					t.Fatalf("asked %+v, %v", sum.Questions, sum.Action)
 				}
 				if !slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {
-					return f.Code == reprise.CodeLostCompletion && strings.Contains(f.Message, "lost that a was finished")
+					return f.Code == reprise.CodeLostCompletion && strings.Contains(f.Message, "no longer say that a was finished")
 				}) {
 					t.Errorf("nothing was said: %+v", sum.Findings)
 				}
@@ -95,10 +95,10 @@ func TestX4_a_newer_word_opens_a_step_again(t *testing.T) {
 	}
 }
 
-// TestX4_a_plan_that_takes_a_finished_step_back_is_told: files that keep only how
-// things stand count, also where an agent wrote what it had read before; but a
-// finished step is not begun again in silence.
-func TestX4_a_plan_that_takes_a_finished_step_back_is_told(t *testing.T) {
+// TestX4_a_plan_that_takes_a_finished_step_back_asks: where files keep only how things
+// stand, an agent may have written what it had read before. A finished step is not begun
+// again before a person had a say, and the end they confirm is put back.
+func TestX4_a_plan_that_takes_a_finished_step_back_asks(t *testing.T) {
 	t.Parallel()
 	const at = ".auto-claude/specs/001-dark"
 	dir := repository(t)
@@ -116,18 +116,19 @@ func TestX4_a_plan_that_takes_a_finished_step_back_is_told(t *testing.T) {
 if [ "$REPRISE_STEP" = 1.2 ]; then for f in $(find "` + dir + `" -name implementation_plan.json); do sed -i 's/"completed"/"pending"/' "$f"; done; fi
 echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
 	ref := reprise.Ref{Layout: "autoclaude", ID: "001-dark", Path: at, Kind: reprise.KindBuild}
-	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-	if err != nil || count(events(t, dir, ref), reprise.StepStarted, "1.1") != 2 {
-		t.Fatalf("%+v, %v", sum, err)
+	sum := resumeOnce(t, e, ref, engine.Choice{})
+	if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "1.1 was finished at") || !strings.Contains(sum.Questions[0].Text, "no longer say so") {
+		t.Fatalf("asked %+v", sum.Questions)
 	}
-	told := 0
-	for _, f := range sum.Findings {
-		if f.Code == reprise.CodeLostCompletion && f.Subject == "1.1" && strings.Contains(f.Message, "it is started again") {
-			told++
-		}
+	if r, d := looked(t, dir, ref); d.Action != reprise.Ask || r.Step("1.1").Status.Closed() {
+		t.Errorf("check: %v, %v", d.Action, r.Step("1.1").Status)
 	}
-	if told != 1 {
-		t.Errorf("told %d times: %+v", told, sum.Findings)
+	if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "it is done"}); err != nil {
+		t.Fatal(err)
+	}
+	resumeOnce(t, e, ref, engine.Choice{})
+	if r, _ := looked(t, dir, ref); !r.Step("1.1").Status.Closed() || count(events(t, dir, ref), reprise.StepStarted, "1.1") != 1 {
+		t.Errorf("1.1 is %v, started %d times", r.Step("1.1").Status, count(events(t, dir, ref), reprise.StepStarted, "1.1"))
 	}
 }
 

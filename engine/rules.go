@@ -60,7 +60,6 @@ type Op struct {
 	Record   []reprise.Event // a group: after a crash, the rest of it is recorded first
 	Phase    bool            // Record comes from the playbook
 	Question []reprise.Asked // to put on record
-	Reopened []string        // accepted steps that are done again
 	TakeOut  [][]byte        // lines to take out of the inbox
 	Mark     bool            // mark the steps that git shows to be done
 	Settle   []reprise.Event // attempts without an end on record
@@ -81,7 +80,7 @@ func (op Op) onlyRecords() bool {
 	if len(op.Record)+len(op.Question) == 0 {
 		return false
 	}
-	op.Notice, op.Record, op.Phase, op.Question, op.Reopened, op.BeginAt = nil, nil, false, nil, nil, ""
+	op.Notice, op.Record, op.Phase, op.Question, op.BeginAt = nil, nil, false, nil, ""
 	return reflect.ValueOf(op).IsZero()
 }
 

@@ -26,11 +26,5 @@ func settlePhase(v *View) []Op {
 	if len(v.Due) == 0 || len(v.Run.Owed) > 0 || len(v.Held) > 0 {
 		return nil
 	}
-	op := Op{Record: v.Due, Phase: true}
-	for _, ev := range v.Due {
-		if ev.Kind == reprise.StepReset && ev.Actor != person {
-			op.Reopened = append(op.Reopened, ev.Step)
-		}
-	}
-	return []Op{op}
+	return []Op{{Record: v.Due, Phase: true}}
 }

@@ -36,11 +36,7 @@ func startNext(v *View) []Op {
 		case over && spends(o.Assignment):
 			continue
 		}
-		op := Op{Start: &o.Assignment}
-		if o.Local == "" && o.Assignment.Ask == nil {
-			op.Reopened = []string{o.Step}
-		}
-		return []Op{op}
+		return []Op{{Start: &o.Assignment}}
 	}
 	return nil
 }

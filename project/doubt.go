@@ -2,10 +2,7 @@ package project
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -96,8 +93,8 @@ func doubts(v *View) (out []Doubt) {
 	}{
 		{
 			lost, LostPrefix, "do it again", reprise.CodeLostCompletion,
-			"was finished" + when + " and the run's files have lost that", "were finished and the run's files have lost that",
-			"the files have lost that " + wereFinished(stepsOf(lost)) + ": nothing is repeated until you decide",
+			"was finished" + when + ", but the run's files no longer say so", "were finished, but the run's files no longer say so",
+			"the files no longer say that " + wereFinished(stepsOf(lost)) + ": nothing is repeated until you decide",
 		},
 		{
 			claimed, ClaimedPrefix, "do it", reprise.CodeUnrecordedEnd,
@@ -165,7 +162,8 @@ func removed(v *View) []Doubt {
 
 // doubtful returns the ends of steps up to the next one: those the files lost, those that
 // only the files mark done, those that only the files mark started, and those whose
-// status the files do not say.
+// status the files do not say. What reopened a step in the files, git or an editor, an
+// agent or a person, cannot be seen: whether the work has to be done again is asked.
 func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 	r := v.Run
 	point := len(r.Steps)
@@ -177,7 +175,7 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 		_, busy := v.AtWork[s.ID]
 		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "a person said that it is done"}
 		switch was := v.Reopened(s); {
-		case was != nil && v.asksLost(was):
+		case was != nil:
 			lost = append(lost, *was)
 		case busy:
 		case s.Claimed:
@@ -205,28 +203,6 @@ func (v *View) dropLanded() {
 	if slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Prefix == UnknownPrefix }) {
 		v.Doubts = doubts(v)
 		v.Run.Asks = v.asks()
-	}
-}
-
-// asksLost reports whether to ask about a step whose accepted end the files no longer
-// show: if such files never take back what they said, or the checkout that said it is
-// gone or was recreated. In other files, reopening a step is deliberate.
-func (v *View) asksLost(end *reprise.Event) bool {
-	made := v.History.Worktree
-	return v.neverTakenBack() || made != nil && (v.uprooted || made.At.After(end.At))
-}
-
-// neverTakenBack reports whether steps are never reopened through the files: they only
-// grow, or are a list, which git or an editor can revert.
-func (v *View) neverTakenBack() bool {
-	return convention.Of(v.Run.Layout).Appends || v.Run.Kind == reprise.KindTasks
-}
-
-// tellUprooted records whether the checkout the run worked in is gone.
-func (v *View) tellUprooted(files fs.FS) {
-	if made := v.History.Worktree; made != nil && files != nil {
-		_, err := fs.Stat(files, path.Clean(made.Text))
-		v.uprooted = errors.Is(err, fs.ErrNotExist)
 	}
 }
 

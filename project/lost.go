@@ -230,7 +230,7 @@ func wereFinished(names []string) string {
 }
 
 // tellLost finds what the journal accepted and the files do not show. The engine uses the
-// same rule to ask, or to say that it is repeated.
+// same rule to ask.
 func (v *View) tellLost(ctx context.Context, s *Scope) {
 	r := v.Run
 	if !r.State.Open() || r.State == reprise.Unreadable {
@@ -251,18 +251,14 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		if v.Reopened(st) == nil {
 			continue
 		}
-		f := reprise.Finding{
+		r.Report(reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: st.ID, Source: e.Source,
 			Message: fmt.Sprintf("%s was finished at %s, but the run's files say %s, and reprise did not change that", st.ID, clock(e.Event.At), st.Status),
-			Hint:    "check whether its work is there; it is started again unless the files say otherwise",
-		}
-		if v.asksLost(&e.Event) {
-			f.Hint = "check whether its work is there; `reprise resume` asks before it is done again"
-		}
-		r.Report(f)
+			Hint:    "check whether its work is there; `reprise resume` asks before it is done again",
+		})
 	}
 	l := convention.Find(r.Layout)
-	if !gone || v.neverTakenBack() || l == nil || len(ends) == 0 || s.Store == nil {
+	if grows := convention.Of(r.Layout).Appends || r.Kind == reprise.KindTasks; !gone || grows || l == nil || len(ends) == 0 || s.Store == nil {
 		return
 	}
 	if names := forgotten(ctx, s.Store, l, r, ends); len(names) > 0 {

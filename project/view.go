@@ -43,8 +43,6 @@ type View struct {
 	Again map[string]bool
 	// Doubts are the questions to answer before the steps they concern are started.
 	Doubts []Doubt
-
-	uprooted bool // the checkout the run worked in is gone
 	// Changed says that what the work is measured by has changed; nil if not.
 	Changed  *Remeasured
 	Decision reprise.Decision
@@ -137,7 +135,6 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 		tellGone(s.Store, s.account, v.Run)
 	}
 	v.tellNoted(s.last)
-	v.tellUprooted(s.Files)
 	v.tellLost(ctx, s)
 	v.tellChanged(s)
 	v.tellLanded(s.Files)
