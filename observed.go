@@ -223,7 +223,9 @@ type Commit struct {
 	Subject string
 	Branch  string // a branch that reaches it
 	OnHead  bool   // the current branch reaches it
-	Steps   []string
+	// In are the checkouts, of those that were asked about, whose head reaches it, by path.
+	In    []string
+	Steps []string
 	// Files are the paths it changed, if requested. A commit at the edge of a shallow
 	// clone lists everything it contains: which files it changed is unknown.
 	Files []FileChange

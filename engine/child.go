@@ -14,10 +14,14 @@ import (
 // must come to an end.
 const maxDepth = 4
 
-// saidAgain is when a person wanted a step done again, zero if it has ended since.
+// saidAgain is when a person wanted a step done again, or the whole run, zero if it has
+// ended since.
 func (w *work) saidAgain(step string) (at time.Time) {
 	for i := range w.events {
 		ev := &w.events[i]
+		if ev.Kind == reprise.RunRenewed {
+			at = ev.At
+		}
 		if ev.Step != step {
 			continue
 		}
@@ -34,7 +38,7 @@ func (w *work) saidAgain(step string) (at time.Time) {
 }
 
 // forgive resets the steps that failed or were cut off for good before a person wanted
-// the whole run tried again.
+// the whole run tried again, and those whose end the files no longer have since then.
 func (w *work) forgive(ctx context.Context, said time.Time) error {
 	last := map[string]time.Time{}
 	for i := range w.events {
@@ -47,6 +51,11 @@ func (w *work) forgive(ctx context.Context, said time.Time) error {
 	for _, step := range slices.Sorted(mapKeys(last)) {
 		if (w.tired(step) || w.halted(step)) && last[step].Before(said) {
 			events = append(events, resetBy(step))
+		}
+	}
+	for i := range w.run.Steps {
+		if end := w.view.Reopened(&w.run.Steps[i]); end != nil && end.At.Before(said) {
+			events = append(events, resetBy(end.Step))
 		}
 	}
 	if err := w.recordAll(ctx, events...); err != nil {

@@ -18,7 +18,7 @@ import (
 // cherry-pick do it. For the others it checks whether their content is there all the same:
 // work that was squashed, or is no longer committed, is not lost.
 func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, git *reprise.Git) (out map[string]reprise.Astray, problem string) {
-	reached, keys := map[string]*reprise.Commit{}, map[string]bool{}
+	reached, keys := map[string]*reprise.Commit{}, map[string][]*reprise.Commit{}
 	var asked map[string][]string // by checkout
 	for _, r := range runs {
 		if r == nil || !r.State.Open() && r.State != reprise.Complete {
@@ -35,13 +35,12 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 					c := &git.Commits[i]
 					reached[c.Hash] = c
 					for _, value := range c.Steps {
-						keys[value] = keys[value] || c.OnHead
+						keys[value] = append(keys[value], c)
 					}
 				}
 			}
-			// A run with a branch of its own continues there, wherever that is checked out.
-			c, own := reached[l.Commit], r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "."
-			if c != nil && (c.OnHead || own) || known(keys, l.Key, own) || known(keys, l.Key+reprise.TrailerAccepted, own) {
+			is := where(r, git, reached)
+			if c := reached[l.Commit]; c != nil && is(c) || slices.ContainsFunc(keys[l.Key], is) || slices.ContainsFunc(keys[l.Key+reprise.TrailerAccepted], is) {
 				continue
 			}
 			top := string(repo.Top())
@@ -127,8 +126,17 @@ func lists(repo *gitx.Repo, runs []*reprise.Run) func(name string) bool {
 	}
 }
 
-// known reports whether a commit carries a trailer, on the head or anywhere.
-func known(keys map[string]bool, value string, anywhere bool) bool {
-	onHead, ok := keys[value]
-	return onHead || ok && anywhere
+// where returns what reports whether a commit is in the history of where a run continues: in
+// the checkout of its own if it has one, or else here. A run with a branch of its own continues
+// there, wherever that is checked out; if that cannot be told, any commit that a branch has
+// counts.
+func where(r *reprise.Run, git *reprise.Git, reached map[string]*reprise.Commit) func(c *reprise.Commit) bool {
+	if r.Worktree == "" || path.Clean(r.Worktree) == "." {
+		return func(c *reprise.Commit) bool { return c.OnHead || r.Branch != "" }
+	}
+	in := func(c *reprise.Commit) bool { return slices.Contains(c.In, path.Clean(r.Worktree)) }
+	if slices.ContainsFunc(git.Worktrees, func(w reprise.Worktree) bool { return reached[w.Head] != nil && in(reached[w.Head]) }) {
+		return in
+	}
+	return func(*reprise.Commit) bool { return true }
 }

@@ -103,6 +103,55 @@ func TestX4_work_that_was_accepted_is_looked_for_where_the_run_goes_on(t *testin
 	}
 }
 
+// A run with a checkout of its own continues there: what other branches have of its work is
+// not there.
+func TestX4_work_is_looked_for_in_the_checkout_of_the_run(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		then func(p, own place, commit string)
+		want *reprise.Astray
+	}{
+		{"nothing happened", func(place, place, string) {}, nil},
+		{"merged here as well", func(p, _ place, commit string) { p.git("merge", "-q", commit) }, nil},
+		{"set back", func(_, own place, _ string) { own.git("reset", "-q", "--hard", "HEAD~1") }, &reprise.Astray{Undone: 1}},
+		{"set back and merged here", func(p, own place, commit string) {
+			p.git("merge", "-q", commit)
+			own.git("reset", "-q", "--hard", "HEAD~1")
+		}, &reprise.Astray{Branch: "main", Undone: 1}},
+		{"set back and kept in a branch", func(p, own place, commit string) {
+			p.git("branch", "kept", commit)
+			own.git("reset", "-q", "--hard", "HEAD~1")
+		}, &reprise.Astray{Branch: "kept", Undone: 1}},
+		{"set back and merged there", func(_, own place, commit string) {
+			own.git("reset", "-q", "--hard", "HEAD~1")
+			own.git("merge", "-q", commit)
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.commit("old", "before")
+			p.git("worktree", "add", "-q", "-b", "own", "own")
+			own := p
+			own.dir = filepath.Join(p.dir, "own")
+			commit := own.commit("new", "work\n\nReprise-Step: r/a#1@abc")
+			c.then(p, own, commit)
+			r := &reprise.Run{
+				Ref: reprise.Ref{Layout: "autoclaude", ID: "r", Path: "runs/r"}, State: reprise.Interrupted, Branch: "own", Worktree: "own",
+				Steps: []reprise.Step{{ID: "a", Status: reprise.Done, Accepted: &reprise.Acceptance{Commit: commit, Key: "r/a#1@abc"}}},
+			}
+			var want map[string]reprise.Astray
+			if c.want != nil {
+				want = map[string]reprise.Astray{commit: *c.want}
+			}
+			if o := p.gather([]*reprise.Run{r}, Options{}); !cmp.Equal(want, o.Astray) || o.GitError != "" {
+				t.Errorf("astray (-want +got):\n%s%s", cmp.Diff(want, o.Astray), o.GitError)
+			}
+		})
+	}
+}
+
 // However much was set back, all of it is looked for.
 func TestX4_many_commits_that_were_taken_back_are_all_told(t *testing.T) {
 	t.Parallel()

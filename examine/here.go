@@ -64,7 +64,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		}
 		if more > 0 {
 			out[len(out)-1].Message += fmt.Sprintf("; the same is true of %s built on it", plural(more, "step"))
-			out[len(out)-1].Hint = bringHere(o, last)
+			out[len(out)-1].Hint = bringHere(r, o, last)
 		}
 	}
 	for i := range out {
@@ -114,24 +114,31 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	if o.Git == nil || !o.Git.Known[s.Accepted.Commit] {
 		return nil // a commit that the repository lacks altogether is a matter of evidence
 	}
-	where, hint := "on no branch", bringHere(o, s.Accepted)
+	where, hint := "on no branch", bringHere(r, o, s.Accepted)
 	if a.Branch != "" {
 		where = "on " + name(a.Branch)
 	}
+	here, there := "here", "here"
+	if elsewhere(r) {
+		here, there = "in "+name(r.Worktree), "there"
+	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking, Hint: hint,
-		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out here, and none of its changes are here", name(s.ID), s.Accepted.Commit, where),
+		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out %s, and none of its changes are %s", name(s.ID), s.Accepted.Commit, where, here, there),
 	}
 	if a.Here > 0 || a.Other > 0 || a.Undone == 0 {
 		f.Severity = reprise.Warning
-		f.Message = fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out here; its changes are here in part or in another form", name(s.ID), s.Accepted.Commit, where)
-		f.Hint = "check whether its work is here; if not, " + hint
+		f.Message = fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out %s; its changes are %s in part or in another form", name(s.ID), s.Accepted.Commit, where, here, there)
+		f.Hint = "check whether its work is " + there + "; if not, " + hint
 	}
 	return f
 }
 
 // bringHere says how to bring accepted work here, with everything it rests on.
-func bringHere(o *World, a *reprise.Acceptance) string {
+func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
+	if elsewhere(r) {
+		return fmt.Sprintf("`git -C %s merge %.12s` brings it there", reprise.Pasted(r.Worktree, "FOLDER"), a.Commit)
+	}
 	if branch := o.Astray[a.Commit].Branch; branch != "" {
 		// It may be checked out elsewhere, in which case git refuses to check it out
 		// here.

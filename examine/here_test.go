@@ -1,6 +1,7 @@
 package examine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"in the history", code, accepted(func(*scene) {}), 0, ""},
 		{"taken back", code, astray(reprise.Astray{Undone: 2}), blocking, "on no branch"},
 		{"on another branch", code, astray(reprise.Astray{Branch: "main", Undone: 2}), blocking, `on "main"`},
+		{"taken back in its own checkout", code, astray(reprise.Astray{Branch: "main", Undone: 2}).with(func(s *scene) { s.r.Worktree = "trees/one" }), blocking, `on "main" and not checked out in "trees/one", and none of its changes are there`},
 		{"in another form", code, astray(reprise.Astray{Here: 2}), 0, ""},
 		{"in another form, and changed", code, astray(reprise.Astray{Here: 2, Other: 1}), 0, ""},
 		{"a part is not there", code, astray(reprise.Astray{Here: 2, Undone: 1}), warning, "in part"},
@@ -70,5 +72,20 @@ func TestX4_work_that_is_not_here_is_told_once(t *testing.T) {
 	}
 	if got := strings.Join(subjects, " "); got != "one beside" {
 		t.Errorf("told of %s", got)
+	}
+}
+
+// What brings lost work back is said for the checkout that the run works in: merged anywhere
+// else it would bring the build there instead.
+func TestX4_work_is_brought_to_where_the_run_works(t *testing.T) {
+	t.Parallel()
+	for worktree, want := range map[string]string{"": "`git merge main` brings it here", "trees/one": "`git -C trees/one merge dddddddddddd` brings it there"} {
+		s := astray(reprise.Astray{Branch: "main", Undone: 2}).with(func(s *scene) { s.r.Worktree = worktree })
+		examine.Apply(s.r, s.o, examine.Every)
+		if !slices.ContainsFunc(s.r.Findings, func(f reprise.Finding) bool {
+			return f.Code == reprise.CodeWorkNotHere && strings.Contains(f.Hint, want)
+		}) {
+			t.Errorf("in %q: %+v", worktree, s.r.Findings)
+		}
 	}
 }

@@ -253,7 +253,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		}
 		r.Report(reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: st.ID, Source: e.Source,
-			Message: fmt.Sprintf("%s was finished at %s, but the run's files say %s, and reprise did not change that", st.ID, clock(e.Event.At), st.Status),
+			Message: fmt.Sprintf("%s was finished at %s, but the run's files say %s", st.ID, clock(e.Event.At), st.Status),
 			Hint:    "check whether its work is there; `reprise resume` asks before it is done again",
 		})
 	}

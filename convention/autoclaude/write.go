@@ -148,8 +148,14 @@ func (w *writer) recordItem() {
 	want, _ := ledger.Wanted(w.ev.Kind)
 	reset := w.ev.Kind == reprise.StepReset
 	if reset && w.l.plan.item(w.ev.Step).step.Status == reprise.Done {
-		w.cannot("%s is completed, and what is completed stays", quoteWord(w.ev.Step))
-		return
+		if w.ev.Actor != reprise.Person {
+			w.cannot("%s is completed, and only a person takes that back", quoteWord(w.ev.Step))
+			return
+		}
+		w.reopen()
+		if w.l.plan.qa == qaApproved {
+			w.signOff("pending") // it was given for what is done again
+		}
 	}
 	changed := w.setItem(w.l.plan, want)
 	if reset {
@@ -255,14 +261,16 @@ func (w *writer) planTimes(p *plan) {
 }
 
 // resetCopies takes the item back in the other copies too, as the desktop
-// program's recovery does. A copy that calls it completed keeps that.
+// program's recovery does. A copy that calls it completed keeps that, unless a person
+// takes it back.
 func (w *writer) resetCopies() {
 	for _, p := range w.l.copies {
 		if p == w.l.plan || !p.ok() || !p.lists(w.ev.Step) {
 			continue
 		}
-		switch p.item(w.ev.Step).step.Status {
-		case reprise.InProgress, reprise.Failed, reprise.Blocked:
+		switch was := p.item(w.ev.Step).step.Status; {
+		case was == reprise.Done && w.ev.Actor != reprise.Person, was == reprise.Pending, was == reprise.Unknown:
+		default:
 			w.setItem(p, reprise.Pending)
 		}
 	}

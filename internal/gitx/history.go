@@ -8,8 +8,8 @@ import (
 	"reprise"
 )
 
-// commits tells of each commit of the log whether the head reaches it and
-// which branch it belongs to, and adds the files it changed.
+// commits tells of each commit of the log whether the head reaches it, which other
+// checkouts do and which branch it belongs to, and adds the files it changed.
 //
 // A commit the current branch reaches belongs to that. Any other belongs to the
 // smallest of the branches asked for that reach it, where small is by the
@@ -70,10 +70,24 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 		}
 	}
 
+	in := make([][]string, len(a.log))
+	for _, w := range git.Worktrees {
+		if w.Gone || !slices.Contains(ask.Worktrees, w.Path) {
+			continue
+		}
+		walk(w.Head, func(i int) bool {
+			first := !slices.Contains(in[i], w.Path)
+			if first {
+				in[i] = append(in[i], w.Path)
+			}
+			return first
+		})
+	}
+
 	out := make([]reprise.Commit, len(a.log))
 	for i, e := range a.log {
 		c := e.Commit
-		c.OnHead, c.Branch, c.Files = onHead[i], owner[i], a.files[e.Hash]
+		c.OnHead, c.In, c.Branch, c.Files = onHead[i], in[i], owner[i], a.files[e.Hash]
 		c.Edge = git.Shallow && len(e.parents) == 0
 		if c.OnHead {
 			c.Branch = git.Branch
