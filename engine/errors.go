@@ -54,6 +54,7 @@ type AnsweredError struct {
 	Question, Answer string // the answer is "" where it was closed without one
 	By               string // the step that used the answer, "" if that is not known
 	Why              string // why it cannot be changed, where nothing used it
+	Files            bool   // the run's files asked it and keep the answer: doing it again does not ask again
 }
 
 // Error implements error.
@@ -73,6 +74,8 @@ func (e *AnsweredError) Error() string {
 // Hint says what a person can do.
 func (e *AnsweredError) Hint() string {
 	switch {
+	case e.By != "" && e.Files:
+		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there; the answer is kept in the run's files, change it there first"
 	case e.By != "":
 		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there, and asks again"
 	case e.Why != "":

@@ -266,10 +266,15 @@ func AnsweredBefore(events []reprise.Event, id string) error {
 		case ev.Kind == reprise.AnswerApplied:
 			used = first(used, ev.Step)
 		case ev.Kind == reprise.QuestionAnswered:
-			return &AnsweredError{Question: id, Answer: ev.Text, By: used}
+			return &AnsweredError{Question: id, Answer: ev.Text, By: used, Files: !askedHere(events, id)}
 		}
 	}
 	return nil
+}
+
+// askedHere reports whether a question is on record as asked: the others come from the files.
+func askedHere(events []reprise.Event, id string) bool {
+	return slices.ContainsFunc(events, func(ev reprise.Event) bool { return ev.Kind == reprise.QuestionAsked && ev.Question == id })
 }
 
 func sameAnswer(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
@@ -337,7 +342,7 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			by, used := w.usedAnswer(&q)
 			switch {
 			case used:
-				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: by}
+				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: by, Files: !askedHere(w.events, id)}
 			case !change:
 				return nil, &AnsweredError{Question: id, Answer: q.Answer, Why: "it can be changed once no one works on the project"}
 			}

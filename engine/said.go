@@ -227,8 +227,8 @@ func (w *work) insteadOf(ctx context.Context, at int) string {
 	}
 	for _, e := range w.assignmentOf(s.ID).Expect {
 		if e.Path != w.ref.Path && project.ByPresence(s, []reprise.Expected{e}) {
-			return fmt.Sprintf("`mv %s %s` takes back that it is done; then `reprise resume RUN` does it again",
-				reprise.Pasted(e.Path, "FILE"), reprise.Pasted(e.Path+".old", "FILE.old"))
+			return fmt.Sprintf("`mv %s %s` takes away what says that it is done; then `reprise resume RUN --from %s` does it again",
+				reprise.Pasted(e.Path, "FILE"), reprise.Pasted(e.Path+".old", "FILE.old"), reprise.Pasted(s.ID, "STEP"))
 		}
 	}
 	for i := at + 1; i < len(w.run.Steps); i++ {

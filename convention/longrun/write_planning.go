@@ -133,6 +133,9 @@ func (w *planningRecorder) step(p *plan) {
 			w.setAgent(e, "failed", w.ev.At)
 		}
 	default:
+		if w.ev.Actor == reprise.Person && p.summary == nil && p.box != nil && p.box.ticked {
+			w.tickLines("plan "+p.id+" is done again", p.box.lines, false)
+		}
 		switch {
 		case e != nil && e.status == reprise.InProgress:
 			w.setAgent(e, "queued", w.ev.At)

@@ -25,7 +25,7 @@ func (w *planningRecorder) tick(p *plan, count bool) {
 	if p.box != nil {
 		lines = p.box.lines
 	}
-	w.tickLines("plan "+p.id+" is complete", lines)
+	w.tickLines("plan "+p.id+" is complete", lines, true)
 	ph := w.g.road.phases[p.phase]
 	if !count || ph == nil {
 		return
@@ -42,14 +42,14 @@ func (w *planningRecorder) tick(p *plan, count bool) {
 	}
 }
 
-// tickLines ticks boxes of ROADMAP.md. One with a mark of its own making is left
-// alone.
-func (w *planningRecorder) tickLines(why string, lines []int) {
+// tickLines ticks boxes of ROADMAP.md, or takes their ticks back. One with a mark of its
+// own making is left alone.
+func (w *planningRecorder) tickLines(why string, lines []int, ticked bool) {
 	f := w.Markdown(w.g.road.file)
 	f.Because("%s", why)
 	for _, no := range lines {
 		f.Do(func(m *splice.Markdown) error {
-			err := m.SetCheck(splice.Where{Line: no}, "", true)
+			err := m.SetCheck(splice.Where{Line: no}, "", ticked)
 			if errors.Is(err, splice.ErrNotFound) {
 				return nil
 			}
@@ -90,7 +90,7 @@ func (w *planningRecorder) phaseEnded() {
 		w.Fail(ledger.Cannot("ROADMAP.md has no box and no row for phase %s", p))
 		return
 	}
-	w.tickLines("phase "+p.String()+" is complete", ph.boxes)
+	w.tickLines("phase "+p.String()+" is complete", ph.boxes, true)
 	for _, c := range ph.row {
 		switch doc.Fold(c.column) {
 		case "status":
