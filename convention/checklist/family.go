@@ -158,7 +158,7 @@ var families = sync.OnceValue(func() []Family {
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
 			Lists: []string{"specs/*/tasks.md"}, Marks: []string{"specs"}, Elsewhere: ".workflow",
-			Item:   regexp.MustCompile("^(?:Task )?[*`\\[]*(?P<id>T\\d+[A-Za-z]?)\\b[*`\\]]*[:.]?\\**(?:\\s+(?P<text>.+)|$)"),
+			Item:   regexp.MustCompile("^(?:Task )?[*`\\[]*(?P<id>T-?\\d+(?:\\.\\d+)*[A-Za-z]?)\\b[*`\\]]*[:.]?\\**(?:\\s+(?P<text>.+)|$)"),
 			Inputs: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
 		},
 		{

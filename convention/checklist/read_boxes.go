@@ -64,7 +64,7 @@ func (l *list) readBoxes() {
 		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending {
 			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
-		it.text, it.parallel = strings.TrimLeft(unstarred(text), ": "), slices.Contains(tags, l.family.Parallel)
+		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent})
@@ -327,6 +327,14 @@ func unstarred(text string) string {
 		if n%2 == 1 {
 			text = strings.TrimSuffix(text, stars)
 		}
+	}
+	return text
+}
+
+// unset returns a text without what sets it off from an id before it.
+func unset(text string) string {
+	for _, mark := range []string{":", "- ", "– ", "— "} {
+		text = strings.TrimSpace(strings.TrimPrefix(text, mark))
 	}
 	return text
 }
