@@ -222,7 +222,7 @@ func TestX10_no_colour_where_none_is_wanted(t *testing.T) {
 	t.Parallel()
 	dir := shop(t, hangingFlow)
 	for env, want := range map[string]bool{"TERM=dumb": false, "NO_COLOR=1": false, "TERM=xterm": true} {
-		c := onTerminal(t, dir, 80, 24, []string{env}, "doctor")
+		c := onTerminal(t, dir, 80, 200, []string{env}, "doctor")
 		c.end()
 		if got := strings.Contains(c.raw(), "\x1b["); got != want {
 			t.Errorf("%s: colour %v\n%q", env, got, c.raw())
