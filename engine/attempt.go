@@ -249,9 +249,8 @@ func (w *work) builtHere(ctx context.Context) error {
 func (w *work) survey(ctx context.Context, f *Attempt) error {
 	// Register first: what works beside it may change what is seen.
 	w.folders.enter(f)
-	f.Head = w.head(ctx, f.Dir)
-	if dirty, err := w.dirty(ctx, f.Dir); err == nil {
-		f.Dirty, f.DirtyAs = &dirty, map[string]reprise.Hash{}
+	if head, dirty, err := w.headAndDirty(ctx, f.Dir); err == nil {
+		f.Head, f.Dirty, f.DirtyAs = head, &dirty, map[string]reprise.Hash{}
 		for _, e := range w.printed(ctx, f, dirty[:min(len(dirty), maxLeft)]) {
 			f.DirtyAs[e.Path] = e.Before
 		}

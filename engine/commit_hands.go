@@ -169,7 +169,11 @@ func (w *local) commitWhole(stop context.Context, f *Attempt) (string, error) {
 			return commit, err
 		}
 		if !waits {
-			if err := w.recordHeld(ctx, f, err); err != nil {
+			changed, unlisted := w.dirty(ctx, f.Dir)
+			if unlisted != nil {
+				changed = nil
+			}
+			if err := w.recordHeld(ctx, f, changed, err); err != nil {
 				return "", err
 			}
 			// A crash from here on loses nothing.
@@ -221,7 +225,7 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	if len(mine) == 0 {
 		return "", nil
 	}
-	if err := w.recordHeld(ctx, f, errCommitting); err != nil {
+	if err := w.recordHeld(ctx, f, changed, errCommitting); err != nil {
 		return "", err
 	}
 	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
@@ -304,25 +308,20 @@ func (w *local) written(ctx context.Context, base map[string][]byte, events []re
 const maxHeld = 20_000
 
 // recordHeld records that an attempt finished and what it left, unless the journal has
-// it. As long as that is unchanged, the attempt is not repeated.
-func (w *local) recordHeld(ctx context.Context, f *Attempt, why error) error {
+// it. As long as that is unchanged, the attempt is not repeated. changed is what no commit
+// holds; where that cannot be listed, only what it was to leave can be looked at, and
+// nothing is committed of the rest.
+func (w *local) recordHeld(ctx context.Context, f *Attempt, changed []string, why error) error {
 	was := w.hist.Step(f.Step).Held
 	if f.Held != nil || was != nil && was.Attempt == f.Number && why == errCommitting {
 		return nil
 	}
 	ev := (&Seen{Attempt: *f}).about(reprise.StepHeld, "", why.Error())
 	ev.Key, ev.Agent, ev.Expect = f.Key, w.hist.Step(f.Step).Session, w.standing(f)
-	repo, err := w.repoAt(ctx, f.Dir)
-	var changed []string
-	if err == nil {
-		changed, err = repo.Changes(ctx)
+	changed = slices.DeleteFunc(slices.Clone(changed), func(name string) bool { return !w.commits(f, name) })
+	if len(changed) > maxHeld {
+		changed = nil
 	}
-	if err == nil {
-		changed = slices.DeleteFunc(changed, func(name string) bool { return !w.commits(f, name) })
-	}
-	if err != nil || len(changed) > maxHeld {
-		changed = nil // only what it was to leave can be looked at, and nothing is committed of the rest
-	}
-	ev.Work = w.printed(ctx, f, changed) // the rest is nothing that is committed
+	ev.Work = w.printed(ctx, f, changed)
 	return w.record(ctx, ev)
 }

@@ -22,16 +22,22 @@ import (
 // Changes lists the files of this checkout that no commit holds, as paths below
 // its top, untracked ones one by one. It changes nothing.
 func (r *Repo) Changes(ctx context.Context) ([]string, error) {
+	_, changed, err := r.Standing(ctx)
+	return changed, err
+}
+
+// Standing gives the commit that is checked out, "" if there is none yet, and Changes, as
+// of one moment.
+func (r *Repo) Standing(ctx context.Context) (head string, changed []string, err error) {
 	st, err := r.git.status(ctx, maxListed, "all", "dirty")
 	if err == nil && st.more > 0 {
 		err = fmt.Errorf("list changes in %s: %w", r.top, errTooLong)
 	}
-	var out []string
 	for _, c := range st.changes {
-		out = append(out, c.Path)
+		changed = append(changed, c.Path)
 	}
-	slices.Sort(out)
-	return slices.Compact(out), err
+	slices.Sort(changed)
+	return st.head, slices.Compact(changed), err
 }
 
 // Print is a fingerprint of what git would commit of a file, by its path below the
@@ -77,11 +83,7 @@ const maxListed = 100_000
 // file that no commit holds, except those to be left out. Two equal ones mean
 // that nothing else happened there.
 func (r *Repo) State(ctx context.Context, except func(name string) bool) (string, error) {
-	head, err := r.git.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-	if err != nil {
-		head = "none"
-	}
-	changed, err := r.Changes(ctx)
+	head, changed, err := r.Standing(ctx)
 	if err != nil {
 		return "", err
 	}

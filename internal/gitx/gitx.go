@@ -120,8 +120,9 @@ type Repo struct {
 
 	git     runner
 	mu      sync.Mutex
-	skipped []string // what could not be looked at, as sentences
-	unheard bool     // some of that is for want of an answer, not by our own bounds
+	others  map[string]*Repo // checkouts that In opened, by their git folders
+	skipped []string         // what could not be looked at, as sentences
+	unheard bool             // some of that is for want of an answer, not by our own bounds
 }
 
 // Top is the folder at the top of the checkout, empty in a bare repository.

@@ -14,24 +14,26 @@ import (
 // that carries a trailer. "HEAD" stands for what is checked out. A repository without any
 // commit but our own snapshots has none that does.
 func (r *Repo) HasTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
-	at, err := r.resolveAll(ctx, rev)
+	at, err := spelled(rev)
 	if err != nil {
+		return "", false, err
+	}
+	if commit, found, err = r.latest(ctx, key, value, "--end-of-options", at+"^{commit}"); err != nil {
 		if any, no := r.git.line(ctx, "rev-list", "-n", "1", "--branches", "--reflog"); no == nil && any == "" {
 			err = nil
 		}
-		return "", false, err
 	}
-	return r.latest(ctx, key, value, "--end-of-options", at[0])
+	return commit, found, err
 }
 
 // StrayTrailer is HasTrailer for commits that are not in rev, wherever they are: on
 // other branches, or on none and made not long ago.
 func (r *Repo) StrayTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
-	at, err := r.resolveAll(ctx, rev)
+	at, err := spelled(rev)
 	if err != nil {
 		return "", false, err
 	}
-	return r.latest(ctx, key, value, "--branches", "--reflog", "--not", "--end-of-options", at[0])
+	return r.latest(ctx, key, value, "--branches", "--reflog", "--not", "--end-of-options", at+"^{commit}")
 }
 
 // AllTrailers lists the commits that carry a trailer with one of the values, the oldest

@@ -253,10 +253,17 @@ func (r *Repo) Inherit(files ...*os.File) {
 }
 
 // In opens another checkout of this repository. It is an error if the folder
-// belongs to another one, or to none, whatever it did before.
+// belongs to another one, or to none, whatever it did before. One that was opened before
+// is not opened again: its Head is the one of then.
 func (r *Repo) In(ctx context.Context, dir string) (*Repo, error) {
-	if _, err := r.checkout("open checkout", dir); err != nil {
+	p, err := r.checkout("open checkout", dir)
+	if err != nil {
 		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if other := r.others[p.gitDir]; other != nil && other.dir == p.top {
+		return other, nil
 	}
 	other, err := Open(ctx, dir, Options{Environ: r.git.environ, Timeout: r.git.timeout, Inherit: r.inherit})
 	if err != nil {
@@ -265,6 +272,10 @@ func (r *Repo) In(ctx context.Context, dir string) (*Repo, error) {
 	if !sameFile(other.commonDir, r.commonDir) {
 		return nil, &NotReadyError{Op: "open checkout", Dir: AbsPath(dir), Reason: "it belongs to another repository"}
 	}
+	if r.others == nil {
+		r.others = map[string]*Repo{}
+	}
+	r.others[p.gitDir] = other
 	return other, nil
 }
 
@@ -291,11 +302,8 @@ func (c *checkout) uncommitted(ctx context.Context) (status, error) {
 // Resolve gives the commit a branch or a name of a commit stands for; ok is
 // false where there is none.
 func (r *Repo) Resolve(ctx context.Context, rev string) (commit string, ok bool, err error) {
-	if !validBranch(rev) && !objectName(rev) {
-		return "", false, fmt.Errorf("resolve %q: this is no name of a branch or a commit", rev)
-	}
-	if validBranch(rev) && !objectName(rev) && rev != "HEAD" {
-		rev = "refs/heads/" + rev
+	if rev, err = spelled(rev); err != nil {
+		return "", false, err
 	}
 	commit, err = r.git.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	switch {
@@ -305,6 +313,17 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (commit string, ok bool,
 		return "", false, nil
 	}
 	return "", false, err
+}
+
+// spelled is a name of a branch or a commit as git takes it for nothing else.
+func spelled(rev string) (string, error) {
+	switch {
+	case objectName(rev), rev == "HEAD":
+		return rev, nil
+	case validBranch(rev):
+		return "refs/heads/" + rev, nil
+	}
+	return "", fmt.Errorf("resolve %q: this is no name of a branch or a commit", rev)
 }
 
 // resolveAll resolves names that must be there.
