@@ -50,7 +50,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 				if other := s.decides(j); other != "" && c.Option == "" {
 					next = other
 				}
-			case len(sum.Left) > 0:
+			case len(sum.Left) > 0 || sum.Run.Kind.Facts().Given:
 				next = s.command("check", j.name)
 			}
 		}
