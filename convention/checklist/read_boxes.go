@@ -23,7 +23,7 @@ func (l *list) readBoxes() {
 		l.ours = true
 		return
 	}
-	l.title = strings.Trim(strings.TrimSpace(strings.TrimPrefix(md.Title(), l.family.Title)), ": ")
+	l.title = unset(strings.Trim(strings.TrimPrefix(md.Title(), l.family.Title), ": "))
 	l.ours = l.family.heads(md) || !l.family.Shared || l.ruined()
 	if at := merged.FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
