@@ -79,7 +79,7 @@ var kinds = []KindFacts{
 		Grows: true, Later: []string{"prd", "plan", "task-graph", "constitution", "cleanup", "pr-prep", "consolidation"},
 	},
 	{Kind: KindTasks, Startable: true, ByUnit: true, Kept: true, Given: true},
-	{Kind: KindWorkflow, Phased: true},
+	{Kind: KindWorkflow, Phased: true, Given: true},
 }
 
 // Kinds returns the facts about all kinds, in the order of help texts.

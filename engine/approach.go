@@ -141,6 +141,8 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 		return Leave, c, &UnattendedError{r, NeedsAnswer, d.Reason()}
 	case asksItself(c):
 		return Go, c, nil
+	case c.Option == reprise.OptionFresh && !r.Refreshable(): // nothing to confirm
+		return Leave, c, &OptionError{Run: r.ID, Option: c.Option, Known: keysOf(d.Options(r))}
 	case c.Means().GivesUp:
 		return GiveUp, c, nil
 	case !blocked || c.Option == reprise.OptionAnswer || w.Means().Shows: // whoever only looks may

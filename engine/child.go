@@ -17,11 +17,9 @@ const maxDepth = 4
 // saidAgain is when a person wanted a step done again, or the whole run, zero if it has
 // ended since.
 func (w *work) saidAgain(step string) (at time.Time) {
+	at = w.hist.Renewed
 	for i := range w.events {
 		ev := &w.events[i]
-		if ev.Kind == reprise.RunRenewed {
-			at = ev.At
-		}
 		if ev.Step != step {
 			continue
 		}
@@ -54,7 +52,8 @@ func (w *work) forgive(ctx context.Context, said time.Time) error {
 		}
 	}
 	for i := range w.run.Steps {
-		if end := w.view.Reopened(&w.run.Steps[i]); end != nil && end.At.Before(said) {
+		// What is recorded elsewhere may be ahead of the clock by a second.
+		if end := w.view.Reopened(&w.run.Steps[i]); end != nil && !end.At.After(said.Add(time.Second)) {
 			events = append(events, resetBy(end.Step))
 		}
 	}

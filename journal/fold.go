@@ -16,6 +16,8 @@ type History struct {
 	// that is Started: on record too.
 	Began   time.Time
 	Started bool
+	// Renewed is when a person last had the run begun from scratch, zero if none did.
+	Renewed time.Time
 	// Taken is when the run was last started or resumed, which is when calls in progress
 	// are looked for. Proven is when that was last done for an agent whose work was
 	// accepted.
@@ -189,7 +191,7 @@ func (h *History) Add(ev *reprise.Event) {
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
 		h.sendBack()
 	case reprise.RunRenewed:
-		h.Listed, h.Stands = nil, nil
+		h.Listed, h.Stands, h.Renewed = nil, nil, ev.At
 		h.sendBack()
 	case reprise.StepStarted:
 		if ev.Open != nil {
