@@ -63,11 +63,8 @@ func (l *list) reportBeside(r *doc.Reader, run string) {
 			case decides.status.Closed():
 				stale = append(stale, it)
 			default:
-				r.Report(reprise.Finding{
-					Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: it.id, Source: p.source,
-					Message: fmt.Sprintf("it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40)),
-					Hint:    "make the two agree",
-				})
+				warn(r, reprise.CodeStatusDrift, it.id, p.source, "make the two agree",
+					"it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40))
 			}
 		}
 	}

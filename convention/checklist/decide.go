@@ -304,13 +304,10 @@ func (l *list) reportPassed(run *reprise.Run) {
 // named lists the ids of tasks, only the first of many.
 func named(items []*item) string {
 	var ids []string
-	for _, it := range items[:min(4, len(items))] {
+	for _, it := range items {
 		ids = append(ids, it.id)
 	}
-	if more := len(items) - len(ids); more > 0 {
-		ids = append(ids, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(ids, ", ")
+	return some(ids, 4)
 }
 
 // front returns where the work stands: where the list itself says; else the open task

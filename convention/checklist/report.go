@@ -1,0 +1,120 @@
+package checklist
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// warn reports a warning about a task or about the list.
+func warn(r *doc.Reader, code, subject string, at reprise.Source, hint, format string, args ...any) {
+	r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: subject, Source: at, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// some lists names, only the first of many.
+func some(names []string, most int) string {
+	if more := len(names) - most; more > 0 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// left returns the open boxes that are not tasks. One below an open task is part of it
+// and closed with it; any other is work that no one would be assigned.
+func (l *list) left() []loose {
+	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {
+		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && !it.status().Closed() })
+		return within || b.place.status.Closed()
+	})
+}
+
+// reportPutOff names the tasks that are not started because of a word in their text.
+func (l *list) reportPutOff(r *doc.Reader, run string) {
+	var at reprise.Source
+	var names []string
+	for i := range l.items {
+		if it := &l.items[i]; it.putOff && !it.stuck && !it.status().Closed() {
+			if names = append(names, it.id+" ("+it.held+")"); len(names) == 1 {
+				at = it.places[0].source
+			}
+		}
+	}
+	if len(names) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: run, Source: at, Message: "open, but not started: " + some(names, 4),
+			Hint: "remove the word to have the task done; if it only describes the task, put it in backticks",
+		})
+	}
+}
+
+// reportLeft names the open boxes that are not tasks.
+func (l *list) reportLeft(r *doc.Reader, run string) {
+	left := l.left()
+	if len(left) == 0 || len(l.items) == 0 {
+		return
+	}
+	var names []string
+	for _, b := range left {
+		where := fmt.Sprintf("line %d", b.place.source.Line)
+		if b.place.source.File != l.file.Path {
+			where = path.Base(b.place.source.File)
+		}
+		names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
+	}
+	warn(r, reprise.CodeAmbiguous, run, left[0].place.source, "write them like the other tasks, tick them, or remove them; until then the list is not complete",
+		"open, but not written as tasks: %s", some(names, 3))
+}
+
+// reportWhole reports a task that disagrees with its parts, which count.
+func (l *list) reportWhole(r *doc.Reader, whole *item) {
+	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
+	decides := whole.deciding()
+	switch {
+	case len(open) == 0 && !whole.leads && (begun(decides.status) || decides.status == reprise.Pending && l.reliedOn(whole)):
+		warn(r, reprise.CodeStatusDrift, whole.id, decides.source, "close it if nothing of it is missing, otherwise add what is missing as a part",
+			"%s says %q, but all its parts are done", whole.id, decides.said())
+	case len(open) > 0 && decides.status == reprise.Done:
+		warn(r, reprise.CodeStatusDrift, whole.id, decides.source, "close them in the list if they are done, or open "+whole.id+" again",
+			"%s is marked done, but parts of it are open: %s; the parts count", whole.id, doc.Clip(named(open), 120))
+	}
+}
+
+// report reports what is odd about a task.
+func (l *list) report(r *doc.Reader, it *item) {
+	every := "each entry is done"
+	if l.family.Form == Boxes {
+		every = "every box is ticked"
+	}
+	own := slices.DeleteFunc(slices.Clone(it.places), func(p place) bool { return p.lesser || p.again })
+	if len(own) > 1 {
+		warn(r, reprise.CodeDuplicateID, it.id, own[1].source, "", "%s occurs %d times in the list; it counts as done once %s", it.id, len(own), every)
+	}
+	for i, p := range it.places {
+		if p.again && p.status.Closed() != it.places[i-1].status.Closed() {
+			warn(r, reprise.CodeStatusDrift, it.id, p.source, "check whether its work is there, and make the two agree",
+				"its entry says both %q and %q; it counts as done once both say so", doc.Clip(it.places[i-1].word, 40), doc.Clip(p.word, 40))
+		}
+	}
+	decides := it.deciding()
+	if decides.status == reprise.Unknown {
+		warn(r, reprise.CodeUnknownStatus, it.id, decides.source, "", "the status %q is unknown here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id)
+	}
+	if it.stuck {
+		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "remove the line once nothing is in the way", "%s is not started: %s", it.id, it.held)
+	}
+	if gone := l.skippedNeeds(it); len(gone) > 0 && l.ready(it) {
+		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "check whether it still makes sense; if so, remove the dependency, otherwise cancel the task",
+			"%s needs %s, which was not done and will not be", it.id, named(gone))
+	}
+	if begun(decides.status) && !l.ready(it) {
+		why := it.held
+		if needs := l.openNeeds(it); len(needs) > 0 {
+			why = "it needs " + strings.Join(needs[:min(3, len(needs))], ", ")
+		}
+		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "", "%s is begun but cannot continue yet: %s", it.id, why)
+	}
+}
