@@ -59,6 +59,10 @@ var damages = []struct {
 		return os.WriteFile(name, data[:len(data)/3], 0o644)
 	}},
 	{"a string", false, true, func(name string, _ []byte) error { return os.WriteFile(name, []byte("\"nope\"\n"), 0o644) }},
+	{"null", false, true, func(name string, _ []byte) error { return os.WriteFile(name, []byte("null\n"), 0o644) }},
+	{"a number", false, true, func(name string, _ []byte) error { return os.WriteFile(name, []byte("42\n"), 0o644) }},
+	{"an empty list", false, true, func(name string, _ []byte) error { return os.WriteFile(name, []byte("[]\n"), 0o644) }},
+	{"an empty object", false, true, func(name string, _ []byte) error { return os.WriteFile(name, []byte("{}\n"), 0o644) }},
 	{"a list of numbers", false, true, func(name string, _ []byte) error { return os.WriteFile(name, []byte("[1, 2, 3]\n"), 0o644) }},
 	{"an object without what is known", false, true, func(name string, _ []byte) error {
 		return os.WriteFile(name, []byte("{\"tasks\": \"nope\", \"phases\": 7}\n"), 0o644)
@@ -85,6 +89,36 @@ var damages = []struct {
 	{"gone", false, false, func(string, []byte) error { return nil }},
 }
 
+// tops are the damages after which a file of JSON or YAML is well-formed and is not what
+// such a file is: none of it was read, and that is said.
+var tops = []string{"a string", "null", "a number", "an empty list", "an empty object", "a list of numbers", "an object without what is known"}
+
+// mayBeEmpty reports whether a list of a family may be a whole file, which may be empty.
+func mayBeEmpty(family string) bool {
+	return slices.ContainsFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == family && slices.Contains(f.Items, "") })
+}
+
+// isRead reports whether a file of JSON or YAML is read: whether a finding names it if it
+// holds NULs. A place in a list, which only orders it, may be unsaid.
+func isRead(t *testing.T, files fs.FS, name string, now time.Time) bool {
+	t.Helper()
+	if !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(name)) || strings.HasSuffix(name, ".taskmaster/state.json") {
+		return false
+	}
+	dir := t.TempDir()
+	if err := errors.Join(os.CopyFS(dir, files), os.WriteFile(filepath.Join(dir, name), make([]byte, 9), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return named(name, judged(t, dir, now))
+}
+
+// named reports whether a finding names a file.
+func named(name string, in *project.Judgement) bool {
+	return slices.ContainsFunc(in.Runs, func(r *reprise.Run) bool {
+		return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Source.File == name && f.Severity >= reprise.Warning })
+	})
+}
+
 // silent are the files whose absence nothing else on disk tells of: the state without
 // them is a valid one.
 var silent = []string{"HANDOFF.json", "clarifications.md", "build_commits.json", "003-health-endpoint/implementation_plan.json", "loop-status.json", "epic-EPIC-2-state.yaml", ".md"}
@@ -103,8 +137,8 @@ func unseen(example, name, damage string) bool {
 	case strings.HasPrefix(damage, "cut off"):
 		return family && (path.Ext(name) == ".md" || path.Ext(name) == ".jsonl")
 	}
-	shared := family && (i < 0 || checklist.Families()[i].Shared && !strings.HasPrefix(name, "."))
-	return shared && slices.Contains([]string{"a string", "a list of numbers", "an object without what is known"}, damage)
+	shared := family && (i < 0 || checklist.Families()[i].Shared && !strings.HasPrefix(name, ".")) && path.Ext(name) != ".md"
+	return shared && slices.Contains([]string{"a list of numbers", "an object without what is known"}, damage)
 }
 
 // interrupted is a time at which the work in each example has just stopped.
@@ -155,7 +189,11 @@ func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
 					}
 					after := judged(t, dir, now)
 					notBetter(t, before, after)
-					if damage.whole {
+					top := slices.Contains(tops, damage.name) && (damage.name != "an empty list" || !mayBeEmpty(example)) && isRead(t, files, name, now)
+					if top && !named(name, after) {
+						t.Errorf("no finding names %s", name)
+					}
+					if damage.whole || top {
 						blocksWhatItSpokeOf(t, name, before, after)
 					}
 					if damage.partly {

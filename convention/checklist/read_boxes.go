@@ -3,6 +3,7 @@ package checklist
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -81,10 +82,14 @@ func (f *Family) heads(md *doc.Markdown) bool {
 	return f.Title != "" && md != nil && strings.HasPrefix(md.Title(), f.Title)
 }
 
-// ruined reports whether the file is blank, has nothing but its heading, or is no longer
-// text: it may have been a list.
+// ruined reports whether the file is blank, has nothing but its heading, is an empty or
+// bare value, in Markdown any JSON, or is no longer text: it may have been a list.
 func (l *list) ruined() bool {
 	content := strings.TrimSpace(string(l.file.Data))
+	if json.Valid([]byte(content)) {
+		_, f := doc.Memory(l.file.Path, []byte(content))
+		return l.family.Form == Boxes || !f.JSONValue().Holds()
+	}
 	return content == "" || content == "# "+strings.TrimSuffix(l.family.Title, ":") || strings.Contains(content, "\x00") || reprise.Garbled(l.file.Data)
 }
 

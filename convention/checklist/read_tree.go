@@ -21,7 +21,7 @@ func (l *list) readTree(r *doc.Reader) {
 	}
 	if l.family.Current != "" {
 		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
-			l.here = ledger.Root(file, file.JSON()).In(l.family.CurrentKey)
+			l.here = ledger.Root(file, file.JSON().Object()).In(l.family.CurrentKey)
 			l.current = l.here.Plain()
 		}
 	}
@@ -33,20 +33,24 @@ func (l *list) readTree(r *doc.Reader) {
 
 // readEntries reads the list alone, and reports whether it has the family's form.
 func (l *list) readEntries() bool {
-	// An unreadable file is a list if it contains the word for one.
+	// An unreadable file is a list if it contains the word for one, and one in which nothing
+	// is left may have been.
 	l.ours = !l.family.Shared || !l.file.OK() || l.ruined() || slices.ContainsFunc(l.family.Items, func(at string) bool {
 		return at != "" && bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
 	})
 	var root *doc.Node
 	switch l.family.Form {
 	case JSON:
-		root = l.file.JSON()
+		root = l.file.JSONValue()
 	case Lines:
 		root = l.file.JSONLines()
 	case YAML:
-		root = l.file.YAML()
+		root = l.file.YAMLValue()
 	}
 	if root == nil {
+		return false
+	}
+	if whole := root.Kind == doc.List && slices.Contains(l.family.Items, ""); !whole && l.file.Top(root) == nil {
 		return false
 	}
 	for _, place := range l.family.Items {

@@ -15,7 +15,7 @@ func (l *longRun) readCheckpoint(p *plan, name string) {
 	f := l.r.Open(name)
 	c := &checkpoint{plan: p.id, status: reprise.Unknown, source: f.At(0), text: string(f.Data)}
 	p.checkpoint = c
-	n := f.JSON()
+	n := f.JSON().Object("plan", "plan_number", "status", "last_completed_task", "completed_tasks", "current_task_index", "total_tasks")
 	c.root = ledger.Root(f, n)
 	if n == nil {
 		return

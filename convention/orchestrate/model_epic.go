@@ -38,6 +38,9 @@ type waveStory struct {
 	bare    bool         // the entry is only an id
 }
 
+// epicKeys are the keys by which the state of an epic is known.
+var epicKeys = []string{"epic_state", "epicState", "waves", "epic_id", "epicId", "status", "current_wave"}
+
 // epicRoot finds the state: under epic_state, or the document itself.
 func epicRoot(root ledger.Value) ledger.Value {
 	if inner := root.In("epic_state", "epicState"); inner.Node != nil {
@@ -211,8 +214,8 @@ type planStory struct {
 
 // readPlan reads a plan, nil for a file that holds none.
 func readPlan(f *doc.File) *epicPlan {
-	n := f.YAML()
-	if n == nil || n.Kind != doc.Map {
+	n := f.YAML().Object("execution", "waves", "stories", "epicId", "epic_id", "id")
+	if n == nil {
 		return nil
 	}
 	root := ledger.Root(f, n)

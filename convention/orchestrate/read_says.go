@@ -123,10 +123,11 @@ func (l *loader) epicStateSays(story string, k key) []say {
 			name := path.Join(project, home, e.Name())
 			f := l.r.Open(name)
 			named := bytes.Contains(f.Data, []byte(k.id)) || bytes.Contains(f.Data, []byte(joinInts(k.nums)))
-			if damaged := bytes.IndexByte(f.Data, 0) >= 0; !f.OK() || !named && !damaged {
+			damaged := bytes.IndexByte(f.Data, 0) >= 0 || !bytes.Contains(f.Data, []byte("waves"))
+			if !f.OK() || !named && !damaged {
 				continue // it does not name the story
 			}
-			readEpic(epicRoot(ledger.Root(f, f.YAML()))).stories(func(_ *wave, st *waveStory) {
+			readEpic(epicRoot(ledger.Root(f, f.YAML().Object(epicKeys...)))).stories(func(_ *wave, st *waveStory) {
 				if !st.key.same(k) {
 					return
 				}

@@ -22,7 +22,10 @@ func TestJSONThatIsAnotherDocumentIsUnread(t *testing.T) {
 	for text, unread := range map[string]bool{
 		`{"commits": []}`:                   false,
 		`{"metadata": {}, "more": 1}`:       false,
-		`{}`:                                false,
+		`{}`:                                true,
+		`[]`:                                true,
+		`null`:                              true,
+		`42`:                                true,
 		`{"tasks": "nope"}`:                 true,
 		`[1, 2]`:                            true,
 		`"commits"`:                         true,

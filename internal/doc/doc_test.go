@@ -270,7 +270,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		r, file := open(content)
-		n := file.JSON()
+		n := file.JSONValue()
 		valid := json.Valid([]byte(strings.TrimPrefix(content, "\xef\xbb\xbf"))) && !strings.Contains(content, "\x00")
 		if (n != nil) != valid && !nested(r) {
 			t.Fatalf("read %t, valid %t: %q", n != nil, valid, content)

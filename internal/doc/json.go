@@ -17,10 +17,30 @@ const maxDepth = 200
 
 var bom = []byte("\xef\xbb\xbf")
 
-// JSON parses the file as one JSON document. It returns nil and reports why if
-// the file is missing parts, is not JSON, or continues after its end; nil without
-// a report only if the file does not exist or was reported when it was opened.
-func (f *File) JSON() *Node {
+// JSON reads a state file of JSON: one document, whose top is a map or a list that holds
+// something. It returns nil and reports why if the file is missing parts, is not JSON,
+// continues after its end, or has another top; nil without a report only if the file does
+// not exist or was reported when it was opened.
+func (f *File) JSON() *Node { return f.Top(f.JSONValue()) }
+
+// Top is the rule for the top of a state file. A bare value, null, and a map or a list
+// with nothing in it say nothing of what such a file says: what it held is unknown, which
+// is reported, and the result is nil. Where a tool writes an empty document, its reader
+// asks for the value alone.
+func (f *File) Top(n *Node) *Node {
+	if n == nil || n.Holds() {
+		return n
+	}
+	what := n.said()
+	if n.Kind == Map || n.Kind == List {
+		what = "brackets with nothing between them"
+	}
+	f.Lost(reprise.CodeUnreadable, n.Line, "the file holds only "+what, "look for another copy or a backup; git may hold an earlier version of it")
+	return nil
+}
+
+// JSONValue parses the file as one JSON document, whatever its top is.
+func (f *File) JSONValue() *Node {
 	if !f.ok || f.tooMany(jsonValues(f.Data), "values") {
 		return nil
 	}

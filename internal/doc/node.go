@@ -64,6 +64,9 @@ func (n *Node) Source() reprise.Source {
 // IsNull reports whether the node is absent or null.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Absent || n.Kind == Null }
 
+// Holds reports whether the node is a map or a list that is not empty.
+func (n *Node) Holds() bool { return n != nil && (len(n.Keys) > 0 || len(n.Items) > 0) }
+
 // Get returns the value of the first of the given keys that the map has, or
 // nil. Asking anything but a map is a finding.
 func (n *Node) Get(keys ...string) *Node {
@@ -85,7 +88,7 @@ func (n *Node) Get(keys ...string) *Node {
 }
 
 // Object gives the map that a whole document is. Anything else, and a map that has
-// entries and none of the known keys, is another document in its place: what stood there
+// none of the known keys, is another document in its place: what stood there
 // is lost, and the result is nil.
 func (n *Node) Object(known ...string) *Node {
 	if n == nil {
@@ -95,7 +98,7 @@ func (n *Node) Object(known ...string) *Node {
 		n.wrong(aMap)
 		return nil
 	}
-	if len(known) > 0 && len(n.Keys) > 0 && !slices.ContainsFunc(known, n.Has) {
+	if len(known) > 0 && !slices.ContainsFunc(known, n.Has) {
 		n.file.Lost(reprise.CodeUnreadable, n.Line, "holds nothing that such a file says: none of "+strings.Join(known, ", "), "look at the file by hand; git may hold an earlier version of it")
 		return nil
 	}
@@ -236,15 +239,20 @@ const (
 	aList = "a list"
 )
 
-func (n *Node) wrong(want string) {
-	if n.file == nil {
-		return
-	}
+// said names what the node is, with its text.
+func (n *Node) said() string {
 	got := kindNames[n.Kind]
 	if n.Kind == String || n.Kind == Number || n.Kind == Bool {
 		got += " " + strconv.Quote(Clip(n.Text, 40))
 	}
-	message := fmt.Sprintf("%s stands where %s belongs; it is left out", got, want)
+	return got
+}
+
+func (n *Node) wrong(want string) {
+	if n.file == nil {
+		return
+	}
+	message := fmt.Sprintf("%s stands where %s belongs; it is left out", n.said(), want)
 	if want == aList || want == aMap {
 		n.file.Lost(reprise.CodeWrongType, n.Line, message, "")
 		return

@@ -17,11 +17,15 @@ import (
 // its input.
 const maxYAML = 4 << 20
 
-// YAML parses the file as YAML. Several documents in one file are joined: the
+// YAML reads a state file of YAML, whose top is a map or a list that holds something; any
+// other is reported, and nil.
+func (f *File) YAML() *Node { return f.Top(f.YAMLValue()) }
+
+// YAMLValue parses the file as YAML, whatever its top is. Several documents in one file are joined: the
 // maps' entries follow each other. A file that is not well-formed is read line
 // by line instead, as far as its indentation makes sense, and reported; nil
 // without a report only if the file does not exist or was reported before.
-func (f *File) YAML() *Node {
+func (f *File) YAMLValue() *Node {
 	if !f.ok {
 		return nil
 	}

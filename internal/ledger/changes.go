@@ -260,12 +260,12 @@ func (c *Changes) Structured(name string) *File {
 				return nil
 			}
 			if strings.HasSuffix(name, ".json") {
-				read.JSON() // reports what is wrong
+				read.JSONValue() // reports what is wrong
 				return c.Damaged(name)
 			}
 		}
 		// What begins like JSON may be YAML in braces.
-		if n := read.YAML(); n == nil || c.salvaged(name) {
+		if n := read.YAMLValue(); n == nil || c.salvaged(name) {
 			return c.Damaged(name)
 		}
 		return f.parse(splice.NewYAML(data))

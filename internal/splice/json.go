@@ -44,7 +44,7 @@ func (j *JSON) Set(path Path, value any) error {
 	if equal(n, v) {
 		return nil
 	}
-	if filled(n) {
+	if n.Holds() {
 		return &Error{"set", path.String(), ErrUnfit, "it holds entries that would be lost"}
 	}
 	s := j.style(n.Start)
@@ -125,7 +125,7 @@ func (j *JSON) insert(path Path, n *doc.Node, key *string, v *doc.Node) patch {
 		return patch{last.End, last.End, "," + gap + s.entry(key, v, "", false)}
 	}
 	indent := gap[i+1:]
-	multi := !composite(last) || last.Kind != v.Kind || !filled(last) || bytes.IndexByte(j.now[last.Start:last.End], '\n') >= 0
+	multi := !composite(last) || last.Kind != v.Kind || !last.Holds() || bytes.IndexByte(j.now[last.Start:last.End], '\n') >= 0
 	return patch{last.End, last.End, "," + s.nl + indent + s.entry(key, v, indent, multi)}
 }
 
@@ -354,7 +354,7 @@ func recordStyle(data []byte) jsonStyle {
 	tail := data[max(0, len(data)-look):]
 	lines := bytes.Split(tail, []byte("\n"))
 	for i := len(lines) - 1; i >= 0 && i >= len(lines)-4; i-- {
-		if root, _ := readJSON(lines[i]); root != nil && filled(root) {
+		if root, _ := readJSON(lines[i]); root != nil && root.Holds() {
 			j := JSON{text{lines[i], lines[i]}, root}
 			s := j.style(0)
 			s.ascii = asciiOnly(tail)

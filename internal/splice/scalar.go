@@ -205,7 +205,7 @@ func (b block) style() yamlStyle {
 		}
 		for _, k := range n.Keys {
 			v := k.Value
-			if composite(v) && filled(v) && placed(v) && !b.isFlow(v) {
+			if composite(v) && v.Holds() && placed(v) && !b.isFlow(v) {
 				step := b.column(v.Start) - b.column(n.Start)
 				if v.Kind == doc.List && s.list < 0 && step >= 0 && step <= 8 {
 					s.list = step
@@ -245,7 +245,7 @@ func (b block) lines(v *doc.Node, indent string, s yamlStyle) []string {
 // entry writes one entry of a map; the key is written already.
 func (b block) entry(key string, v *doc.Node, indent string, s yamlStyle) []string {
 	if composite(v) {
-		if !filled(v) {
+		if !v.Holds() {
 			return []string{indent + key + ": " + flowText(v)}
 		}
 		step := s.unit
@@ -263,7 +263,7 @@ func (b block) item(v *doc.Node, indent string, s yamlStyle) []string {
 	if !composite(v) {
 		return []string{indent + "- " + b.token(v, nil)}
 	}
-	if !filled(v) {
+	if !v.Holds() {
 		return []string{indent + "- " + flowText(v)}
 	}
 	lines := b.lines(v, indent+"  ", s)

@@ -210,21 +210,18 @@ func equal(a, b *doc.Node) bool {
 	return a.Kind == doc.Map || a.Kind == doc.List || same(a, b)
 }
 
-// filled reports whether a node holds entries, which replacing it would remove.
-func filled(n *doc.Node) bool { return len(n.Keys) > 0 || len(n.Items) > 0 }
-
 func composite(n *doc.Node) bool { return n.Kind == doc.Map || n.Kind == doc.List }
 
 // readJSON and readYAML read a content with the readers of layouts. The node is
 // nil, with the reason, if it cannot be read.
 func readJSON(data []byte) (*doc.Node, string) {
 	r, f := doc.Memory("f", data)
-	return f.JSON(), reason(r)
+	return f.JSONValue(), reason(r)
 }
 
 func readYAML(data []byte) (n *doc.Node, broken bool, why string) {
 	r, f := doc.Memory("f", data)
-	n = f.YAML()
+	n = f.YAMLValue()
 	return n, has(r, reprise.CodeSalvaged), reason(r)
 }
 

@@ -110,7 +110,7 @@ func (b block) plan(op string, path Path, value any) ([]patch, *doc.Node, error)
 	switch {
 	case equal(n, v):
 		return nil, nil, nil
-	case filled(n):
+	case n.Holds():
 		return refuse(ErrUnfit, "it holds entries that would be lost")
 	case !placed(n):
 		return refuse(ErrUnfit, "it stands behind an alias, or is not written here")
@@ -123,7 +123,7 @@ func placed(n *doc.Node) bool { return n.Start != 0 || n.End != 0 }
 
 // vacant reports whether there is nothing, so that a first entry can be put.
 func vacant(n *doc.Node) bool {
-	return n.Kind == doc.Null || (composite(n) && !filled(n))
+	return n.Kind == doc.Null || (composite(n) && !n.Holds())
 }
 
 // isFlow reports whether a collection is written with brackets.
@@ -147,7 +147,7 @@ func (b block) set(path Path, n, v *doc.Node) []patch {
 	flow := b.inFlow(path)
 	var out []patch
 	if composite(v) {
-		if filled(v) && !flow {
+		if v.Holds() && !flow {
 			if p, ok := b.fill(path, n, v); ok {
 				out = append(out, p)
 			}
@@ -241,7 +241,7 @@ func (b block) appendItem(path Path, n, v *doc.Node) []patch {
 // addFlow adds an entry before the bracket that ends a collection.
 func (b block) addFlow(n *doc.Node, entry string) []patch {
 	var out []patch
-	if end := n.LastEnd(); filled(n) && end > 0 {
+	if end := n.LastEnd(); n.Holds() && end > 0 {
 		out = append(out, patch{end, end, ", " + entry})
 	}
 	at := n.End - 1
