@@ -97,8 +97,8 @@ type Git struct {
 	// Past holds, by path, earlier versions of task lists from the latest commits on the
 	// head, newest first. Such a list does not itself say what was done last.
 	Past map[string][]Version
-	// Lost are files, as the head has them, that are missing or truncated in the
-	// checkout.
+	// Lost are the files that are missing in the checkout, as the head has them, and those
+	// that end early in it, with what the head has after that end.
 	Lost map[string][]byte
 	// Unmerged are files of open runs on other local branches that have commits changing
 	// them which the head does not have.

@@ -43,7 +43,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				continue // loading it from disk reports it
 			}
 			names := slices.DeleteFunc(full.lost(), func(name string) bool { return !seen.names[name] || then.Remade(name) })
-			if len(names) == 0 || at >= 0 && standsAs(runs[at], then) || ours.explains(ref, opts.git, names) {
+			if len(names) == 0 || at >= 0 && (standsAs(runs[at], then) || ours.settles(runs[at], then)) || ours.explains(ref, opts.git, names) {
 				continue
 			}
 			taken := func(r *reprise.Run) bool {
@@ -54,6 +54,8 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				then = runs[at]
 			case at >= 0:
 				runs[at] = then
+			case !slices.ContainsFunc(names, func(name string) bool { return full.gone[name] }):
+				runs = append(runs, then) // it is there, and too little is left of it to be known
 			case slices.ContainsFunc(runs, taken):
 				runs = append(slices.DeleteFunc(runs, taken), then)
 			default:
@@ -78,12 +80,9 @@ var takesAway = []reprise.EventKind{reprise.RunStarted, reprise.RunRenewed, repr
 // explains reports whether a run's journal accounts for its files differing from git: the
 // run was begun anew, given up or restored after they were committed.
 func (h *home) explains(ref reprise.Ref, git *reprise.Git, names []string) bool {
-	if h == nil || h.store == nil || !slices.Contains(h.names, journal.Name(ref)) {
+	entries := h.entriesOf(ref)
+	if entries == nil {
 		return false
-	}
-	entries, _, err := journal.Read(h.store, journal.Name(ref))
-	if err != nil {
-		return false // recallJournals reports it
 	}
 	var since time.Time
 	for i := range entries {
@@ -100,6 +99,38 @@ func (h *home) explains(ref reprise.Ref, git *reprise.Git, names []string) bool 
 		}
 		return !at.Before(since)
 	})
+}
+
+// settles reports whether the steps that are open in git's version of a run, and not there
+// in its files, are all that is missing and the run's journal has them: they were done,
+// taken back or left out, or their attempt is still to be settled. A failed one is open.
+func (h *home) settles(now, then *reprise.Run) bool {
+	entries := h.entriesOf(now.Ref)
+	if entries == nil {
+		return false
+	}
+	hist, missing := journal.Fold(entries), 0
+	for i := range then.Steps {
+		if s := &then.Steps[i]; now.Step(s.ID) == nil && !s.Status.Closed() {
+			if known := hist.Steps[s.ID]; known == nil || known.LastFailure != nil {
+				return false
+			}
+			missing++
+		}
+	}
+	return missing > 0
+}
+
+// entriesOf reads the journal of a run; nil if it has none that can be read.
+func (h *home) entriesOf(ref reprise.Ref) []journal.Entry {
+	if h == nil || h.store == nil || !slices.Contains(h.names, journal.Name(ref)) {
+		return nil
+	}
+	entries, _, err := journal.Read(h.store, journal.Name(ref))
+	if err != nil {
+		return nil // recallJournals reports it
+	}
+	return entries
 }
 
 // committed is a project with the files it lost relative to git.
@@ -162,7 +193,10 @@ func (c *committed) tell(r *reprise.Run, names []string) {
 			text = path.Base(name) + " is in the last commit but not on disk: its content counts as unknown unless you commit its removal"
 		}
 		r.Unread, r.Lost = append(r.Unread, name), append(r.Lost, name)
-		r.Report(reprise.Finding{Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: name}, Message: text})
+		r.Report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: name}, Message: text,
+			Hint: fmt.Sprintf("`reprise repair` brings it back; `git commit -m removed -- %s` keeps it as it is", reprise.Pasted(name, "FILE")),
+		})
 	}
 }
 

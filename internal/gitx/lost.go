@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,7 +21,8 @@ import (
 var stateTypes = []string{".md", ".json", ".jsonl", ".yaml", ".yml"}
 
 // lost adds the files of which the checkout has less than the head: those that are not
-// there, and those that end where the head's version continues. was are the objects that
+// there, as it has them, and those that end where the head's version continues, with what
+// follows there. was are the objects that
 // the head has of the changed files. It starts one process, and none where no file of
 // state was changed.
 func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string) {
@@ -48,9 +50,15 @@ func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string
 		r.missed("whether files of state are missing was not fully looked at", err)
 	}
 	for i, content := range contents {
-		now, there := have[names[i]]
-		if content == nil || there && !isCut(names[i], now, content) {
+		if content == nil {
 			continue
+		}
+		if now, there := have[names[i]]; there {
+			after := beyond(names[i], now, content)
+			if after == nil {
+				continue
+			}
+			content = slices.Concat(now, after)
 		}
 		if git.Lost == nil {
 			git.Lost = map[string][]byte{}
@@ -59,13 +67,42 @@ func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string
 	}
 }
 
-// isCut reports whether a file ends where an earlier version of it continues: a log, which
-// only ever grows, at any place, another text within a line. Whoever shortens a text on
-// purpose takes whole lines away.
-func isCut(name string, now, was []byte) bool {
-	rest, ok := bytes.CutPrefix(was, now)
-	if !ok || len(bytes.TrimSpace(rest)) == 0 {
-		return false
+// beyond returns what an earlier version of a file has after the end of it, wherever that
+// end is; nil if the file is no beginning of that version. Values may have changed in it
+// since, as long as its lines are still the same ones: marks in boxes, and what comes after
+// a colon where no item begins. A log, which only ever grows, has every byte.
+func beyond(name string, now, was []byte) []byte {
+	after, ok := bytes.CutPrefix(was, now)
+	if !ok && !strings.HasSuffix(name, ".jsonl") {
+		after, ok = was, true
+		for line := range bytes.Lines(now) {
+			var old []byte
+			if at := bytes.IndexByte(after, '\n') + 1; at > 0 {
+				old, after = after[:at], after[at:]
+			} else {
+				old, after = after, nil
+			}
+			ok = ok && bytes.Equal(constant(line), constant(old))
+		}
+		if len(now) > 0 && now[len(now)-1] != '\n' {
+			after = append([]byte{'\n'}, after...)
+		}
 	}
-	return len(now) == 0 || strings.HasSuffix(name, ".jsonl") || now[len(now)-1] != '\n' && rest[0] != '\n' && rest[0] != '\r'
+	if !ok || len(bytes.TrimSpace(after)) == 0 {
+		return nil
+	}
+	return after
+}
+
+// box matches the mark of an item with a check box.
+var box = regexp.MustCompile(`^(\s*(?:[-*+]|\d+[.)])\s+\[)[^\]]?\]`)
+
+// constant returns what stays of a line when a value on it changes.
+func constant(line []byte) []byte {
+	line = bytes.TrimRight(line, "\r\n")
+	if begins := bytes.TrimLeft(line, " \t"); len(begins) > 0 && bytes.IndexByte([]byte("-+*"), begins[0]) >= 0 && !bytes.HasPrefix(begins, []byte("**")) {
+		return box.ReplaceAll(line, []byte("$1 ]"))
+	}
+	before, _, _ := bytes.Cut(line, []byte(":"))
+	return before
 }
