@@ -43,7 +43,8 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				continue // loading it from disk reports it
 			}
 			names := slices.DeleteFunc(full.lost(), func(name string) bool { return !seen.names[name] || then.Remade(name) })
-			if len(names) == 0 || at >= 0 && (standsAs(runs[at], then) || ours.settles(runs[at], then)) || ours.explains(ref, opts.git, names) {
+			gone := slices.ContainsFunc(names, func(name string) bool { return full.gone[name] })
+			if len(names) == 0 || at >= 0 && (standsAs(runs[at], then) || !gone && ours.settles(runs[at], then)) || ours.explains(ref, opts.git, names) {
 				continue
 			}
 			taken := func(r *reprise.Run) bool {
@@ -54,7 +55,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				then = runs[at]
 			case at >= 0:
 				runs[at] = then
-			case !slices.ContainsFunc(names, func(name string) bool { return full.gone[name] }):
+			case !gone:
 				runs = append(runs, then) // it is there, and too little is left of it to be known
 			case slices.ContainsFunc(runs, taken):
 				runs = append(slices.DeleteFunc(runs, taken), then)
@@ -101,22 +102,21 @@ func (h *home) explains(ref reprise.Ref, git *reprise.Git, names []string) bool 
 	})
 }
 
-// settles reports whether the steps that are open in git's version of a run, and not there
-// in its files, are all that is missing and the run's journal has them: they were done,
-// taken back or left out, or their attempt is still to be settled. A failed one is open.
+// settles reports whether what is missing of a run, compared with git's version of it, are
+// steps about which nothing is left to decide: they are closed there, or the run's journal
+// has them: they were done, taken back or left out, or their attempt is still to be
+// settled. A failed one is open.
 func (h *home) settles(now, then *reprise.Run) bool {
-	entries := h.entriesOf(now.Ref)
-	if entries == nil {
-		return false
-	}
-	hist, missing := journal.Fold(entries), 0
+	hist, missing := journal.Fold(h.entriesOf(now.Ref)), 0
 	for i := range then.Steps {
-		if s := &then.Steps[i]; now.Step(s.ID) == nil && !s.Status.Closed() {
-			if known := hist.Steps[s.ID]; known == nil || known.LastFailure != nil {
-				return false
-			}
-			missing++
+		s := &then.Steps[i]
+		if now.Step(s.ID) != nil {
+			continue
 		}
+		if known := hist.Steps[s.ID]; !s.Status.Closed() && (known == nil || known.LastFailure != nil) {
+			return false
+		}
+		missing++
 	}
 	return missing > 0
 }

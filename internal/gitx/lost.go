@@ -68,12 +68,12 @@ func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string
 }
 
 // beyond returns what an earlier version of a file has after the end of it, wherever that
-// end is; nil if the file is no beginning of that version. Values may have changed in it
-// since, as long as its lines are still the same ones: marks in boxes, and what comes after
-// a colon where no item begins. A log, which only ever grows, has every byte.
+// end is; nil if the file is no beginning of that version. In Markdown and YAML values may
+// have changed since, as long as the lines are still the same ones: marks in boxes, and
+// what comes after a colon where no item begins.
 func beyond(name string, now, was []byte) []byte {
 	after, ok := bytes.CutPrefix(was, now)
-	if !ok && !strings.HasSuffix(name, ".jsonl") {
+	if !ok && !strings.HasPrefix(filepath.Ext(name), ".json") {
 		after, ok = was, true
 		for line := range bytes.Lines(now) {
 			var old []byte
@@ -103,6 +103,8 @@ func constant(line []byte) []byte {
 	if begins := bytes.TrimLeft(line, " \t"); len(begins) > 0 && bytes.IndexByte([]byte("-+*"), begins[0]) >= 0 && !bytes.HasPrefix(begins, []byte("**")) {
 		return box.ReplaceAll(line, []byte("$1 ]"))
 	}
-	before, _, _ := bytes.Cut(line, []byte(":"))
-	return before
+	if at := bytes.Index(line, []byte(": ")); at >= 0 {
+		return line[:at+2]
+	}
+	return line
 }
