@@ -165,6 +165,7 @@ type Preview struct {
 	idle   *idle        // what resuming would come to where it does and records nothing; else nil
 	begins bool         // the run would be made
 	unsafe *UnsafeError // why it would be made and could not be worked on; else nil
+	later  error        // why a step that comes later could not be started; else nil
 }
 
 // idle is work that comes to nothing: a person, a limit or a refusal is in the way of

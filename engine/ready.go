@@ -1,18 +1,25 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
+
 	"reprise"
 	"reprise/agent"
 )
 
 // mayBegin refuses, before anything is written, work that a preview shows to come to
 // nothing: it would be unsafe, no agent is configured or installed for any of the steps
-// that would be started first, or none can be started before a person decides.
+// that would be started first, or for a known one that comes after them, or none can be
+// started before a person decides.
 func (e *Engine) mayBegin(p *Preview) error {
 	if p.unsafe != nil {
 		return p.unsafe
 	}
 	err := e.Refuses(p)
+	if err == nil && len(p.Starts) > 0 {
+		err = p.later
+	}
 	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where someone can work then
 	if err == nil && unasked && p.idle != nil && p.Outcome == reprise.OutcomeAsk && len(p.idle.sum.Parked) == 0 {
 		err = &UnattendedError{p.idle.run, NeedsAnswer, p.Decision.Reason()}
@@ -32,6 +39,29 @@ func (e *Engine) Refuses(p *Preview) (refused error) {
 		}
 	}
 	return refused
+}
+
+// unserved tells why an open step of the run could not be started when it is its turn, as
+// far as that is known: no agent is configured or installed for it. Steps that are left
+// out, and those after the last one that is wanted, are not done.
+func (w *work) unserved() error {
+	if w.servesAll() {
+		return nil
+	}
+	for i := range w.run.Steps {
+		s := &w.run.Steps[i]
+		a, err := w.assign(s.Unit(""))
+		known := err == nil && a.Ask == nil && a.Local == "" && a.Child == nil
+		if known && !s.Status.Closed() && !s.Optional && !slices.Contains(w.choice.Skip, s.ID) {
+			if _, err := w.bind(a); err != nil {
+				return fmt.Errorf("%s comes later: %w", s.ID, err)
+			}
+		}
+		if s.ID == w.choice.Until {
+			break
+		}
+	}
+	return nil
 }
 
 // servesAll reports whether every role has an agent that can be started.
