@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -110,18 +111,7 @@ echo a > a.txt
 // TestX10_a_full_disk lets an agent fill the disk of the project.
 func TestX10_a_full_disk(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "small")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16m", "small", dir).CombinedOutput(); err != nil {
-		t.Skipf("a small disk cannot be made here: %v %s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v %s", err, out)
-		}
-	})
+	dir := smallDisk(t)
 	put(t, dir, "flow.yaml", `name: full
 steps:
   - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}
@@ -218,5 +208,50 @@ steps:
 	put(t, out, "good", "")
 	if sum := resume(engine.Choice{From: "a"}); sum.State != reprise.Complete || launches() != 4 {
 		t.Errorf("--from does not forgive: %d launches, %+v", launches(), sum)
+	}
+}
+
+// smallDisk mounts a small disk and gives its folder.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "small")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16m", "small", dir).CombinedOutput(); err != nil {
+		t.Skipf("a small disk cannot be made here: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v %s", err, out)
+		}
+	})
+	return dir
+}
+
+// A run that could not be recorded is not begun: nothing of it is on the full disk.
+// (issue 15, item 8)
+func TestNothing_is_begun_on_a_full_disk(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t)
+	put(t, dir, "flow.yaml", "name: full\nsteps:\n  - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}\n")
+	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "big", strings.Repeat("x", 16<<20-64<<10))
+	begin := func() error {
+		_, err := newEngine(dir).BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "full"}, engine.Choice{})
+		return err
+	}
+	if err := begin(); err == nil || !strings.Contains(err.Error(), "free on the disk") {
+		t.Errorf("%v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "big")), begin()); err != nil {
+		t.Error(err)
 	}
 }

@@ -204,6 +204,9 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	o := j.Observed
 	o.Peers = append(slices.Clone(o.Peers), r)
 	grade.New(o).Run(r)
+	if full := noRoom(j.Root, r); full != nil {
+		r.Report(*full)
+	}
 	examine.Apply(r, o, examine.Every)
 	return reprise.Next(r, o, reprise.Policy{})
 }

@@ -281,11 +281,8 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil || v.Now.IsZero() {
 		return false // an event needs a time
 	}
-	if err := durable.Room(root); err != nil {
-		r.Report(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: "nothing can be recorded: " + err.Error(), Hint: "make room on the disk",
-		})
+	if full := noRoom(root, r); full != nil {
+		r.Report(*full)
 		return true
 	}
 	if opts.Budget != nil {
@@ -328,6 +325,19 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		}
 	}
 	return false
+}
+
+// noRoom returns that working on a run could not be recorded, nil if there is room on the
+// disk.
+func noRoom(root string, r *reprise.Run) *reprise.Finding {
+	err := durable.Room(root)
+	if err == nil {
+		return nil
+	}
+	return &reprise.Finding{
+		Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: "nothing can be recorded: " + err.Error(), Hint: "make room on the disk",
+	}
 }
 
 // misread returns what keeps settings or a workflow file from being read: each mistake in
