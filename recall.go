@@ -147,28 +147,32 @@ func (d Decision) Holds(r *Run) bool {
 }
 
 // latestLife drops the events before a run was last started, renewed or archived under
-// its name. The mode is the one it was last started in here, else the one its files
+// its name; an earlier state that was restored since brings back the life it is of. The mode is the one it was last started in here, else the one its files
 // state, which is mode, else the one in which it was first resumed here. Resuming once in
 // another mode does not change the next.
 func latestLife(events []Event, mode string) (string, []Event) {
-	from := 0
+	lives := []int{0}
 	for i := range events {
 		switch ev := &events[i]; ev.Kind {
 		case RunStarted:
-			mode, from = ev.Outcome, i
+			mode, lives = ev.Outcome, append(lives, i)
 		case RunResumed:
 			if mode == "" {
 				mode = ev.Outcome
 			}
 		case RunRenewed:
-			from = i
+			lives = append(lives, i)
 		case RunStopped:
 			if ev.Outcome == "archived" {
-				from = i
+				lives = append(lives, i)
+			}
+		case StateRestored: // nothing is left of what was archived, so it is of the time before that
+			for n := len(lives) - 1; n > 0 && (events[lives[n]].Kind == RunStopped || !ev.Until.IsZero() && !events[lives[n]].At.Before(ev.Until)); n-- {
+				lives = lives[:n]
 			}
 		}
 	}
-	return mode, events[from:]
+	return mode, events[lives[len(lives)-1]:]
 }
 
 // LongestLimit is the longest a usage limit is believed to last; the longest known are

@@ -115,6 +115,8 @@ type StepHistory struct {
 	// Lost is why the last session cannot be continued, "" if it can or
 	// there was none. A new session then needs a briefing.
 	Lost string
+
+	last time.Time // of the events about it
 }
 
 // NotReady is the outcome of an attempt whose agent cannot work as it is set up.
@@ -180,7 +182,11 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What a restored state took back is neither in progress nor failed. What an attempt
 		// did outside of the files is not taken back, so a person is asked about it.
+		// What was on record before that state was is in it.
 		for _, s := range h.Steps {
+			if s.last.Before(ev.Until) {
+				continue
+			}
 			open := s.Outside
 			if open != nil && !s.isOpen(open) && (ev.Until.IsZero() || !s.outsideEnd.After(ev.Until)) {
 				open = nil
@@ -291,6 +297,7 @@ func (h *History) step(id string) *StepHistory {
 
 func (s *StepHistory) add(ev *reprise.Event) {
 	s.Attempts = max(s.Attempts, ev.Attempt)
+	s.last = ev.At
 	if ev.Agent != "" {
 		s.Session = ev.Agent
 	}
