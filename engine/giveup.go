@@ -166,7 +166,11 @@ func (w *work) merged(ctx context.Context, l look) (bool, error) {
 	if err := w.finishLost(ctx, mergedByHand); err != nil {
 		return true, err
 	}
-	return w.endMerged(ctx, worktree.Merged{Text: fmt.Sprintf("%s is not here, and is recorded as merged", w.run.Branch), Before: true})
+	text := w.run.Branch + " is not here, and is recorded as merged"
+	if w.run.Branch == "" {
+		text = "it was built here, and is recorded as finished"
+	}
+	return w.endMerged(ctx, worktree.Merged{Text: text, Before: true})
 }
 
 // mergedByHand is why a step is done whose work a person merged.

@@ -224,16 +224,19 @@ func forgetRedone(r *reprise.Run, from string) map[string]bool {
 }
 
 // offerMerge offers to merge a build that has no checkout, where all of it was finished; if
-// its branch is not in the repository either, to record that it is merged: then nothing else
-// would end it, and one that was built here waits for a person who knows.
+// its branch is not in the repository either, or it was built in place without one, to record
+// that it is merged: then nothing else would end it, and one that was built here waits for a
+// person who knows.
 func offerMerge(r *reprise.Run, git *reprise.Git, ours bool) {
 	left := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() && s.Ended == 0 })
-	if r.Kind != reprise.KindBuild || !r.State.Open() || r.Branch == "" || r.Worktree != "" || len(r.Steps) == 0 || git == nil || git.Unheard ||
+	if r.Kind != reprise.KindBuild || !r.State.Open() || r.Branch == "" && r.State != reprise.Waiting || r.Worktree != "" || len(r.Steps) == 0 || git == nil || git.Unheard ||
 		slices.Contains(git.Broken, r.Branch) || left || len(r.Options) == 0 {
 		return
 	}
 	way := reprise.Option{Key: reprise.OptionMerged, Label: "Record that it is merged and finished: " + r.Branch + " is not here"}
-	if slices.ContainsFunc(git.Branches, func(b reprise.Branch) bool { return b.Name == r.Branch }) {
+	if r.Branch == "" {
+		way.Label = "Record that it is finished: it was built here, without a branch of its own"
+	} else if slices.ContainsFunc(git.Branches, func(b reprise.Branch) bool { return b.Name == r.Branch }) {
 		way = reprise.Option{Key: reprise.OptionMerge, Label: "Merge the existing build"}
 	} else if ours && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() }) {
 		r.State, r.Reason = reprise.Waiting, "all of it was built, on "+r.Branch+", which is not here"

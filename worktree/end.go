@@ -23,6 +23,9 @@ func Review(ctx context.Context, p Project) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !ok && s.Run.Branch == "" && s.Run.Progress().Done > 0 {
+		return "it was built here, without a branch of its own: `git log` and `git status` show what was done", nil
+	}
 	if !ok && s.Run.Progress().Done > 0 {
 		return fmt.Sprintf("branch %s does not exist here, so its work cannot be shown: fetch it if it exists elsewhere; if it was merged, `reprise resume %s --option merged` records that; if it was given up, `reprise clean %[2]s` archives the run", s.branch, reprise.Pasted(s.Run.ID, "RUN")), nil
 	}

@@ -65,7 +65,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if err != nil || j == nil {
 			return err
 		}
-		s.about(j.name)
+		s.about(j.run, j.name)
 		if flags.List {
 			return s.listQuestions(found, arg)
 		}
@@ -89,7 +89,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 		if err != nil {
 			return nil, err
 		}
-		s.about(reprise.Names(found.Runs)[run])
+		s.about(run, reprise.Names(found.Runs)[run])
 	}
 	if flags.Question != "" && !flags.List {
 		if j, err := answeredBefore(found, arg, list, flags.Question); j != nil || err != nil {

@@ -251,7 +251,7 @@ func (a *app) detect(ctx context.Context, dir, arg string) error {
 	}
 	a.came(run.Detected(answer.ResumeState))
 	name := reprise.Names(found.Runs)[run]
-	a.about(name)
+	a.about(run, name)
 	return a.print(answer, func(p *page) {
 		p.detect(run, name, answer)
 		switch a.code {
@@ -349,7 +349,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		if err := within(found, list[0].run); err != nil {
 			return err
 		}
-		a.about(list[0].name)
+		a.about(list[0].run, list[0].name)
 	}
 	a.came(worst(list))
 	next := a.looks(ctx, found.Root).ahead()
@@ -384,7 +384,7 @@ func (a *app) checkDocument(found *project.Judgement, list []judged, mode string
 		next := next(j)
 		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(next.who)
 		doc.Session, doc.Forecast = (*report.SessionCost)(next.session), next.says()
-		site{j.name, a.site.dir, a.site.root}.complete(doc.Findings)
+		site{j.name, j.run.ID, a.site.dir, a.site.root}.complete(doc.Findings)
 		runs = append(runs, doc)
 	}
 	doc := report.NewCheck(found.Root, mode, found.Observed, runs...).About(found.Findings)

@@ -213,7 +213,7 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 
 // resume works on one run: it asks what must be asked, works, and reports the result.
 func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
-	s.about(j.name)
+	s.about(j.run, j.name)
 	if err := j.as("resume", flags.digest); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.J
 	}
 	run, err := pick(found.Runs, arg)
 	if run != nil {
-		a.about(reprise.Names(found.Runs)[run])
+		a.about(run, reprise.Names(found.Runs)[run])
 		err = within(found, run)
 	}
 	return found, run, err
@@ -164,7 +164,7 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 	if arg != "" {
 		runs = []*reprise.Run{run}
 	} else {
-		a.about("") // it concerns all of them
+		a.about(nil, "") // it concerns all of them
 	}
 	t := a.tender(flags)
 	plan, err := t.PlanRepair(ctx, runs)

@@ -16,6 +16,7 @@ import (
 // pasted there.
 type site struct {
 	run  string // the name of the run in question, "" for none
+	id   string // its id, which other runs may have as well
 	dir  string // the project folder as given with -C, "" if it was not
 	root string // the project folder as seen from here, "" for the current one
 }
@@ -35,10 +36,13 @@ func commandOf(verb, name string) string {
 	return "`reprise " + verb + " " + quoted(name) + "`"
 }
 
-// about sets the run that hints refer to.
-func (a *app) about(name string) {
-	if a.site.run = name; len(name) > longestName {
+// about sets the run that hints refer to, by the name that it has here; nil for none.
+func (a *app) about(r *reprise.Run, name string) {
+	if a.site.run, a.site.id = name, ""; len(name) > longestName {
 		a.site.run = ""
+	}
+	if r != nil {
+		a.site.id = r.ID
 	}
 }
 
@@ -165,6 +169,8 @@ func (s site) arguments(verb, rest string) string {
 	takesRun := slices.Contains(ofRun, verb)
 	if i := slices.Index(words, "RUN"); i >= 0 && takesRun && s.run != "" {
 		rest = strings.Replace(rest, "RUN", quoted(s.run), 1)
+	} else if takesRun && s.run != "" && s.id != "" && len(words) > 0 && words[0] == quoted(s.id) {
+		rest = strings.Replace(rest, words[0], quoted(s.run), 1)
 	} else if takesRun && s.run != "" && (len(words) == 0 || words[0][0] == '-') && !slices.Contains(words, "--") {
 		rest = " " + quoted(s.run) + rest
 	}
