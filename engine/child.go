@@ -38,6 +38,9 @@ func (w *work) saidAgain(step string) (at time.Time) {
 // forgive resets the steps that failed or were cut off for good before a person wanted
 // the whole run tried again, and those whose end the files no longer have since then.
 func (w *work) forgive(ctx context.Context, said time.Time) error {
+	if err := w.load(); err != nil {
+		return err
+	}
 	last := map[string]time.Time{}
 	for i := range w.events {
 		switch ev := &w.events[i]; ev.Kind {
