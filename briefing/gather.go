@@ -331,8 +331,19 @@ func (g *gathering) doNot() {
 	for _, u := range g.Decision.Verify {
 		g.add(DoNot, "do not do "+name(u.ID, u.Title)+" again: check and mark it", u.Path)
 	}
-	if keep := g.Decision.Keep; len(keep) > 0 {
-		g.add(DoNot, fmt.Sprintf("do not redo what stays valid: %s", strings.Join(keep, ", ")), g.Run.Path)
+	var keep, skipped []string
+	for _, id := range g.Decision.Keep {
+		if s := g.Run.Step(id); s != nil && s.Status == reprise.Skipped {
+			skipped = append(skipped, id)
+		} else {
+			keep = append(keep, id)
+		}
+	}
+	if len(keep) > 0 {
+		g.add(DoNot, "do not redo what stays valid: "+strings.Join(keep, ", "), g.Run.Path)
+	}
+	if len(skipped) > 0 {
+		g.add(DoNot, "do not do what was skipped: "+strings.Join(skipped, ", "), g.Run.Path)
 	}
 	if g.Run.Branch != "" {
 		g.add(DoNot, "do not work on another branch than "+g.Run.Branch, g.Run.Path)

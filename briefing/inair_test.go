@@ -41,3 +41,17 @@ func TestA_call_in_a_briefing_is_not_cut(t *testing.T) {
 		t.Errorf("%d characters:\n%s", len([]rune(got)), got)
 	}
 }
+
+// What was skipped was not done: it is told apart from what stays valid.
+func TestSkipped_steps_are_not_told_as_done(t *testing.T) {
+	t.Parallel()
+	r := &reprise.Run{Ref: reprise.Ref{ID: "r", Path: "p"}, State: reprise.Interrupted, Steps: []reprise.Step{
+		{ID: "a", Status: reprise.Done}, {ID: "b", Status: reprise.Skipped}, {ID: "c", Status: reprise.Pending},
+	}}
+	got := Make(Input{Run: r, Decision: reprise.Next(r, reprise.Observed{}, reprise.Policy{})}).Text()
+	for _, want := range []string{"do not redo what stays valid: a [", "do not do what was skipped: b ["} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not said:\n%s", want, got)
+		}
+	}
+}
