@@ -172,7 +172,12 @@ func (p *page) unrecoverable(j judged) {
 // partial says which phases are still valid and which must run again.
 func (p *page) partial(j judged) {
 	p.banner("Partial resume possible: " + subject(j.run))
-	p.phases(j, "Valid phases (can be preserved):", j.d.Keep, func(string) string { return "output still valid" })
+	p.phases(j, "Valid phases (can be preserved):", j.d.Keep, func(id string) string {
+		if s := j.run.Step(id); s != nil && s.Status == reprise.Skipped {
+			return "skipped"
+		}
+		return "output still valid"
+	})
 	p.phases(j, "Phases that must run again:", j.d.Again, func(id string) string {
 		for _, a := range j.d.Missing {
 			if a.MadeBy == id {
