@@ -11,6 +11,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/gitx"
+	"reprise/internal/gitx/gittest"
 )
 
 // A git that does not answer is not "no repository" and not "no commit": nothing is
@@ -43,10 +44,7 @@ steps:
 			git(t, e.Dir, "add", "a.txt")
 			git(t, e.Dir, "commit", "-q", "-m", "a\n\n"+reprise.TrailerKey+": "+key+reprise.TrailerAccepted)
 			bin := t.TempDir()
-			put(t, bin, "git", "#!/bin/sh\ncase \"$*\" in "+unanswered+") kill -9 $$ ;; esac\nexec "+real+" \"$@\"\n")
-			if err := os.Chmod(filepath.Join(bin, "git"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			gittest.Program(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \"$*\" in "+unanswered+") kill -9 $$ ;; esac\nexec "+real+" \"$@\"\n")
 			environ := e.Environ
 			e.Environ = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 			var silent *gitx.NoAnswerError

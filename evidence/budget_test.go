@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/gitx/gittest"
 )
 
 // behind puts a program of our own in the place of git.
@@ -26,9 +27,7 @@ func (p place) behind(script string) place {
 		p.t.Fatal(err)
 	}
 	text := "#!/bin/sh\nlog='" + filepath.Join(bin, "log") + "'\ngit='" + real + "'\n" + script
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
+	gittest.Program(p.t, filepath.Join(bin, "git"), text)
 	p.environ = append([]string(nil), p.environ...)
 	p.environ[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 	return p

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"reprise/internal/gitx/gittest"
 	"reprise/internal/sample"
 	"reprise/worktree"
 )
@@ -243,9 +244,7 @@ func TestAC9_D9_Ensure_after_git_was_killed_at_every_call(t *testing.T) {
 					continue
 				}
 				script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'worktree add'*|*update-ref*)\nexec %s -f -qq -o /dev/null -e inject=openat,mkdir,rename,unlink,write,symlink,link:signal=KILL:when=%d %s \"$@\";;\nesac\nexec %s \"$@\"\n", strace, 9*n, git, git)
-				if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				gittest.Program(t, filepath.Join(bin, "git"), script)
 				p, err := project(t.Context(), b.dir, traced)
 				if err != nil {
 					t.Fatal(err)

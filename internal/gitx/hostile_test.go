@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reprise/internal/gitx/gittest"
 )
 
 // trap writes a program that leaves a mark when it is run.
@@ -17,9 +19,7 @@ func (f *fixture) trap(name string) string {
 	f.t.Helper()
 	file := filepath.Join(f.base, "trap-"+name)
 	text := fmt.Sprintf("#!/bin/sh\n: > '%s'\nexit 0\n", filepath.Join(f.base, "mark-"+name))
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-		f.t.Fatal(err)
-	}
+	gittest.Program(f.t, file, text)
 	return file
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -58,6 +59,18 @@ func Commit(t testing.TB, dir string, environ []string, message string) string {
 	Run(t, dir, environ, "add", "-A")
 	Run(t, dir, environ, "commit", "-q", "--allow-empty", "-m", message)
 	return Run(t, dir, environ, "rev-parse", "HEAD")
+}
+
+// Program writes a program that can be started at once. Nothing is forked meanwhile: a
+// child would hold the file open for writing until it is a program of its own, and a file
+// that is open for writing cannot be started.
+func Program(t testing.TB, file, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Write writes a file below a folder, and the folders it needs.
