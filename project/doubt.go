@@ -288,14 +288,17 @@ type Foreseen struct {
 	Starts []reprise.Unit
 }
 
-// startsAt moves the resume point to what the engine starts, if the point was cut off, or was
-// finished and the files lost that, and is settled without repeating it, by a recorded answer
-// or by its proof.
+// startsAt moves the resume point to what the engine starts, if the point was cut off, was
+// finished and the files lost that, or only the files call it done, and is settled without
+// repeating it, by a recorded answer or by its proof.
 func (v *View) startsAt(seen Foreseen) {
 	d := &v.Decision
 	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 ||
-		slices.ContainsFunc(seen.Starts, func(u reprise.Unit) bool { return u.ID == d.Point.ID }) ||
-		!slices.Contains(stepsOf(v.History.Open()), d.Point.ID) && v.Reopened(v.Run.Step(d.Point.ID)) == nil {
+		slices.ContainsFunc(seen.Starts, func(u reprise.Unit) bool { return u.ID == d.Point.ID }) {
+		return
+	}
+	s := v.Run.Step(d.Point.ID)
+	if claimed := s != nil && s.Claimed; !claimed && !slices.Contains(stepsOf(v.History.Open()), d.Point.ID) && v.Reopened(s) == nil {
 		return
 	}
 	var units []reprise.Unit
