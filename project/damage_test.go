@@ -98,11 +98,11 @@ func mayBeEmpty(family string) bool {
 	return slices.ContainsFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == family && slices.Contains(f.Items, "") })
 }
 
-// isRead reports whether a file of JSON or YAML is read: whether a finding names it if it
+// isRead reports whether a file of JSON, JSON lines or YAML is read: whether a finding names it if it
 // holds NULs. A place in a list, which only orders it, may be unsaid.
 func isRead(t *testing.T, files fs.FS, name string, now time.Time) bool {
 	t.Helper()
-	if !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(name)) || strings.HasSuffix(name, ".taskmaster/state.json") {
+	if !slices.Contains([]string{".json", ".jsonl", ".yaml", ".yml"}, path.Ext(name)) || strings.HasSuffix(name, ".taskmaster/state.json") {
 		return false
 	}
 	dir := t.TempDir()

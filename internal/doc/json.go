@@ -57,8 +57,8 @@ func (f *File) JSONValue() *Node {
 }
 
 // JSONLines parses the file as JSON lines: a list with one item for each line that is
-// not blank. A line that is no JSON is reported, and null stands for it: what it held is
-// unknown. It returns nil if the file was not read.
+// not blank. A line that is no JSON, or only null, is reported, and null stands for it:
+// what it held is unknown. It returns nil if the file was not read.
 func (f *File) JSONLines() *Node {
 	if !f.ok || f.tooMany(jsonValues(f.Data)+bytes.Count(f.Data, []byte{'\n'}), "values") {
 		return nil
@@ -72,8 +72,12 @@ func (f *File) JSONLines() *Node {
 		}
 		if len(bytes.TrimSpace(f.Data[at:end])) > 0 {
 			n, _, err := parseJSONAt(f, at, end, line)
+			why := "a line holds only null"
 			if err != nil {
-				f.Lost(reprise.CodeDamagedLine, line, "a line is not valid JSON: "+err.Error(), "look at the line by hand; git may hold an earlier version of the file")
+				why = "a line is not valid JSON: " + err.Error()
+			}
+			if err != nil || n.Kind == Null {
+				f.Lost(reprise.CodeDamagedLine, line, why, "look at the line by hand; git may hold an earlier version of the file")
 				n = &Node{Kind: Null, Line: line, Start: at, End: end, file: f}
 			}
 			list.Items = append(list.Items, n)
