@@ -29,7 +29,7 @@ type git struct {
 	at      string // a run's checkout below the project, "" or "a/b/"
 }
 
-// errNoGit tells that the project is in no repository, or there is no git.
+// errNoGit tells that the project is in no repository that git works with, or there is no git.
 var errNoGit = errors.New("no git repository")
 
 // gitLimit is how long one command may take.
@@ -45,8 +45,11 @@ func openGit(ctx context.Context, dir string) (*git, error) {
 	}
 	g := &git{program: program, dir: dir}
 	out, err := g.run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir", "--show-object-format", "--is-inside-work-tree", "--show-prefix", "--show-toplevel")
-	if err != nil {
+	if code(err) > 0 {
 		return nil, fmt.Errorf("%w: %v", errNoGit, err)
+	}
+	if err != nil {
+		return nil, err // it did not come to say whether there is one
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != 5 || lines[2] != "true" {
@@ -97,13 +100,36 @@ func (g *git) run(ctx context.Context, input io.Reader, args ...string) ([]byte,
 	return out.Bytes(), nil
 }
 
-// line gives the one line a command printed, "" if it failed.
-func (g *git) line(ctx context.Context, args ...string) string {
-	out, err := g.run(ctx, nil, args...)
-	if err != nil {
-		return ""
+// code is with what a command that ran to its end failed, and -1 for one that did not.
+func code(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
 	}
-	return strings.TrimSuffix(string(out), "\n")
+	return -1
+}
+
+// commit gives what a name of a commit stands for, "" if there is no such.
+func (g *git) commit(ctx context.Context, name string) (string, error) {
+	return g.line(ctx, "rev-parse", "--verify", "--quiet", name)
+}
+
+// branch gives the branch that is checked out, with refs/heads/, "" if there is none.
+func (g *git) branch(ctx context.Context) (string, error) {
+	return g.line(ctx, "symbolic-ref", "--quiet", "HEAD")
+}
+
+// line gives the one line a command printed, "" if it quietly says that there is none. A git
+// that was killed or fails otherwise says nothing of that kind.
+func (g *git) line(ctx context.Context, args ...string) (string, error) {
+	out, err := g.run(ctx, nil, args...)
+	if code(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
 }
 
 // list gives the paths a command printed with -z.
@@ -211,8 +237,11 @@ func (g *git) stage(ctx context.Context, entries []string) error {
 // were, in the form of git update-index --index-info: no one but their owner staged it. Who
 // does not say what stays wants all of it back.
 func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) (out []string, err error) {
-	if o.All || o.Keep == nil || g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD") == "" {
+	if o.All || o.Keep == nil {
 		return nil, nil
+	}
+	if head, err := g.commit(ctx, "HEAD"); head == "" || err != nil {
+		return nil, err
 	}
 	was := map[string]string{}
 	for _, e := range tree.Entries {

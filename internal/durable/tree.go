@@ -87,7 +87,13 @@ func (s *Store) gitAt(ctx context.Context, place string) (*git, error) {
 // keepTree keeps one working tree under a private ref. The contents go to git
 // as they are on the disk, byte by byte, past every filter and line end rule.
 func (s *Store) keepTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, ignored []string) error {
-	tree.Head, tree.Branch = g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"), g.line(ctx, "symbolic-ref", "--quiet", "HEAD")
+	var err error
+	if tree.Head, err = g.commit(ctx, "HEAD"); err != nil {
+		return err
+	}
+	if tree.Branch, err = g.branch(ctx); err != nil {
+		return err
+	}
 	if err := s.keepIndex(g, tree, snap); err != nil {
 		return err
 	}
@@ -114,13 +120,11 @@ func (s *Store) keepTree(ctx context.Context, g *git, snap *Snapshot, tree *Tree
 	if err != nil {
 		return err
 	}
-	if g.line(ctx, "rev-parse", "--verify", "--quiet", tree.Ref) == "" {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return fmt.Errorf("snapshot: git did not keep %s", tree.Ref)
+	kept, err := g.commit(ctx, tree.Ref)
+	if err == nil && kept == "" {
+		err = fmt.Errorf("snapshot: git did not keep %s", tree.Ref)
 	}
-	return nil
+	return err
 }
 
 // keepIndex copies git's index, byte by byte.

@@ -243,10 +243,11 @@ func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, o Undo
 func (s *Store) restoreCheckout(ctx context.Context, g *git, snap *Snapshot, c *CheckoutState, was string, rep *UndoReport) error {
 	if c.Tree == nil {
 		ref := "refs/heads/" + c.Branch
-		if c.Commit == "" || g.line(ctx, "rev-parse", "--verify", "--quiet", ref) != "" {
-			return nil
+		there, err := g.commit(ctx, ref)
+		if c.Commit == "" || there != "" || err != nil {
+			return err
 		}
-		_, err := g.run(ctx, nil, "update-ref", "-m", undoMessage, "--create-reflog", ref, c.Commit, strings.Repeat("0", len(c.Commit)))
+		_, err = g.run(ctx, nil, "update-ref", "-m", undoMessage, "--create-reflog", ref, c.Commit, strings.Repeat("0", len(c.Commit)))
 		return err
 	}
 	in, err := s.gitAt(ctx, c.Path)
@@ -445,21 +446,24 @@ const (
 // by a private ref.
 func (g *git) restoreHead(ctx context.Context, tree *TreeState, was string) error {
 	const why = undoMessage
-	if g.line(ctx, "symbolic-ref", "--quiet", "HEAD") != tree.Branch && tree.Branch != "" {
+	on, err := g.branch(ctx)
+	if err != nil {
+		return err
+	}
+	if on != tree.Branch && tree.Branch != "" {
 		if _, err := g.run(ctx, nil, "symbolic-ref", "-m", why, "HEAD", tree.Branch); err != nil {
 			return err
 		}
 	}
-	old := g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-	if old == tree.Head && (tree.Branch != "" || g.line(ctx, "symbolic-ref", "--quiet", "HEAD") == "") {
-		return nil
+	old, err := g.commit(ctx, "HEAD")
+	if err != nil || old == tree.Head && (tree.Branch != "" || on == "") {
+		return err
 	}
 	if old != "" {
 		if _, err := g.run(ctx, nil, "update-ref", wasRefs+was, old); err != nil {
 			return err
 		}
 	}
-	var err error
 	switch {
 	case tree.Branch == "":
 		_, err = g.run(ctx, nil, "update-ref", "--no-deref", "-m", why, "HEAD", tree.Head)
