@@ -71,7 +71,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is unfinished in the checkout; it is a warning if the run works in another checkout.", false, inGit(gitOperation)},
 		{reprise.CodeIndexLock, warning, "Git's index, head or branch is locked, so nothing can be committed; it blocks while the holder is alive.", false, inGit(indexLock)},
 		{reprise.CodeCallInAir, warning, "An agent that worked in the run's folder began something and left no result, or its last turn has no end on record: info if it took effect completely or was not begun, a warning if that is unknown, a part is missing, or a session cannot be read.", false, callInAir},
-		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed: its content is unknown, and it blocks unless the next step creates the file.", false, nil},
+		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed, holds nothing, or is missing or ends early compared with the last commit: its content is unknown, and it blocks unless the next step creates the file.", false, nil},
 		{reprise.CodePermission, warning, "The file system refuses to let a file or folder be read: its content is unknown, and it blocks.", false, nil},
 		{reprise.CodeMissingArtifact, blocking, "A file that the run refers to is missing or damaged: it blocks if the file is critical and open work needs it, is a warning if the step that creates it must run again, and is info otherwise.", true, open(missingArtifact)},
 		{reprise.CodeStatusDrift, warning, "Two records disagree about one step; docs/reference/checks.md lists what each pair of statuses means and whether it blocks.", true, open(statusDrift)},
