@@ -159,6 +159,9 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 		}
 		return away
 	}
+	if then, err := reprise.Load(lay, store, l.Ref); err == nil && then.State == reprise.Complete && l.owes() {
+		return then // its layout takes it for over by what a rejected attempt left
+	}
 	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
 		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
@@ -187,6 +190,16 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 		})
 	}
 	return run
+}
+
+// owes reports whether the last attempt at a step was not accepted.
+func (l *Lost) owes() bool {
+	for _, s := range journal.Fold(l.account.Entries).Steps {
+		if s.Owed != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // PutAway returns a run from its tool's archive, or nil if it is not there.

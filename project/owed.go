@@ -35,10 +35,10 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 			if s.Status = reprise.Pending; h.Owed.Kind == reprise.StepFailed {
 				s.Status = reprise.Failed
 			}
-			if v.Run.State == reprise.Complete {
-				v.Run.State, v.Run.Reason = reprise.Interrupted, id+": "+why
-			}
 			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
+		}
+		if len(v.Run.Owed) > 0 && v.Run.State == reprise.Complete {
+			v.Run.State, v.Run.Reason = reprise.Interrupted, id+": "+why
 		}
 	}
 	slices.SortFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })

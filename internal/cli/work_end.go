@@ -11,6 +11,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/project"
 	"reprise/report"
 )
 
@@ -32,6 +33,10 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 		return s.reviewed(p, e, j, sum, c)
 	}
 	s.came(sum.Outcome())
+	if s.code == exitUnexpected {
+		j.name = s.nameNow(j)
+		s.about(j.run, j.name)
+	}
 	verb, flags := sum.FollowUp()
 	if s.signal.Load() != nil {
 		s.code, verb, flags = s.interruptCode(), "resume", nil
@@ -64,6 +69,21 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	p.gap()
 	p.workSummary(j.run, sum, s.code, next)
 	return nil
+}
+
+// nameNow is the name of a run after work on it, which may have left another run of its
+// name behind.
+func (s *job) nameNow(j judged) string {
+	found, err := s.judgeAgain(s.ctx, s.root, project.JudgeOptions{})
+	if err != nil {
+		return j.name
+	}
+	for r, name := range reprise.Names(found.Runs) {
+		if r.Layout == j.run.Layout && r.Path == j.run.Path {
+			return name
+		}
+	}
+	return j.name
 }
 
 // reviewed shows what was built; a person then decides what happens to it.
