@@ -34,7 +34,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	}
 	s.came(sum.Outcome())
 	if s.code == exitUnexpected {
-		j.name = s.nameNow(j)
+		j = s.after(j)
 		s.about(j.run, j.name)
 	}
 	verb, flags := sum.FollowUp()
@@ -57,6 +57,8 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 				}
 			case len(sum.Left) > 0 || sum.Run.Kind.Facts().Given:
 				next = s.command("check", j.name)
+			default: // what was made offers other ways
+				next = cmp.Or(s.decides(s.after(j)), next)
 			}
 		}
 	default:
@@ -71,19 +73,19 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	return nil
 }
 
-// nameNow is the name of a run after work on it, which may have left another run of its
-// name behind.
-func (s *job) nameNow(j judged) string {
+// after is a run after work on it: it may offer other ways, and the work may have left another
+// run of its name behind.
+func (s *job) after(j judged) judged {
 	found, err := s.judgeAgain(s.ctx, s.root, project.JudgeOptions{})
 	if err != nil {
-		return j.name
+		return j
 	}
 	for r, name := range reprise.Names(found.Runs) {
 		if r.Layout == j.run.Layout && r.Path == j.run.Path {
-			return name
+			return newJudged(r, name, found)
 		}
 	}
-	return j.name
+	return j
 }
 
 // reviewed shows what was built; a person then decides what happens to it.
