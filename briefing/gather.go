@@ -343,7 +343,7 @@ func (g *gathering) doNot() {
 		g.add(DoNot, "do not redo what stays valid: "+strings.Join(keep, ", "), g.Run.Path)
 	}
 	if len(skipped) > 0 {
-		g.add(DoNot, "do not do what was skipped: "+strings.Join(skipped, ", "), g.Run.Path)
+		g.add(DoNot, "do not do what was left out: "+strings.Join(skipped, ", "), g.Run.Path)
 	}
 	if g.Run.Branch != "" {
 		g.add(DoNot, "do not work on another branch than "+g.Run.Branch, g.Run.Path)

@@ -49,7 +49,7 @@ func TestSkipped_steps_are_not_told_as_done(t *testing.T) {
 		{ID: "a", Status: reprise.Done}, {ID: "b", Status: reprise.Skipped}, {ID: "c", Status: reprise.Pending},
 	}}
 	got := Make(Input{Run: r, Decision: reprise.Next(r, reprise.Observed{}, reprise.Policy{})}).Text()
-	for _, want := range []string{"do not redo what stays valid: a [", "do not do what was skipped: b ["} {
+	for _, want := range []string{"do not redo what stays valid: a [", "do not do what was left out: b ["} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not said:\n%s", want, got)
 		}
