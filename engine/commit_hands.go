@@ -112,7 +112,7 @@ func (w *local) commitList(ctx context.Context, f *Attempt) error {
 	return err
 }
 
-// CommitRecord implements Archive.
+// CommitRecord implements Hands.
 func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
 	if w.repo == nil || w.run.Kind != reprise.KindTasks || ev.Attempt > 0 || !slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind) {
 		return

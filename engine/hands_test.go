@@ -60,6 +60,8 @@ func (h *otherHands) Await(context.Context, time.Time) (*engine.End, error) {
 	return &e, nil
 }
 
+func (h *otherHands) CommitRecord(context.Context, *reprise.Event) {}
+
 func (h *otherHands) Stop(error) {}
 
 // A third pair of hands, here of another package, carries the same rules to the same end:

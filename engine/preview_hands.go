@@ -387,7 +387,7 @@ func (h *previewHands) Await(_ context.Context, until time.Time) (*End, error) {
 // Stop implements Hands.
 func (h *previewHands) Stop(error) {}
 
-// CommitRecord implements Archive.
+// CommitRecord implements Hands.
 func (h *previewHands) CommitRecord(context.Context, *reprise.Event) {}
 
 // PutAway implements Archive.

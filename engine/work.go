@@ -397,7 +397,7 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	if ev.Attempt > 0 || ev.Kind == reprise.StepReset && ev.Actor == person {
 		ev.Measure = project.Measure(w.led.Files(), w.run)
 	}
-	w.archive.CommitRecord(ctx, &ev)
+	w.hands.CommitRecord(ctx, &ev)
 	if err := w.led.Record(ctx, ev); err != nil {
 		return err
 	}

@@ -164,6 +164,9 @@ func (b *brought) conflict() error {
 	return fmt.Errorf("what it changed conflicts with what landed meanwhile: %s", strings.Join(b.conflicts[:min(len(b.conflicts), 5)], ", "))
 }
 
+// CommitRecord implements engine.Hands: it is part of the next commit of the branch, too.
+func (h *hands) CommitRecord(context.Context, *reprise.Event) {}
+
 // Await implements engine.Hands.
 func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
 	if len(h.ends) > 0 {
