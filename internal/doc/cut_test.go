@@ -39,6 +39,20 @@ func TestJSONThatIsAnotherDocumentIsUnread(t *testing.T) {
 	}
 }
 
+// A state file is a map or a list with something in it. One value, or brackets with nothing
+// between them, is nothing that such a file says. (issue 15, row 1)
+func TestA_state_file_of_one_bare_or_empty_value_is_unread(t *testing.T) {
+	t.Parallel()
+	for text, unread := range map[string]bool{`null`: true, `42`: true, `"nope"`: true, `true`: true, `[]`: true, `{}`: true, `[0]`: false, `{"a": null}`: false} {
+		for form, read := range map[string]func(*doc.File) *doc.Node{"JSON": (*doc.File).JSON, "YAML": (*doc.File).YAML} {
+			h := &heard{FS: fstest.MapFS{"a": {Data: []byte(text)}}}
+			if n := read(doc.NewReader(h).Open("a")); (n == nil) != unread || (len(h.unread) > 0) != unread {
+				t.Errorf("%s %q: %v, unread is %q", form, text, n, h.unread)
+			}
+		}
+	}
+}
+
 func (h *heard) Unread(f reprise.Finding) { h.unread = append(h.unread, f.Message) }
 
 // A Markdown file that is empty, holds another format or ends in the middle of a line
