@@ -275,7 +275,7 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 		}
 	}
 	p.p.Run, p.p.Diff = w.ref, p.dry.Diff()
-	if len(p.p.Starts) == 0 && err == nil {
+	if ends := p.moves && s.Action == reprise.Finish; len(p.p.Starts) == 0 && !ends && err == nil {
 		p.p.Outcome = s.Outcome()
 	}
 	if !p.moves {
