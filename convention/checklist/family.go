@@ -142,6 +142,7 @@ type Keys struct {
 	Blocks                 []string
 	Within                 string
 	Later                  string // the time until which it is deferred
+	Held                   string // true while it cannot be done
 	Changed, Ended         string // times that are written
 }
 
@@ -153,7 +154,7 @@ var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
 	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+(?:\\.\\d+)*)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
-	phases := regexp.MustCompile(`^Phase (?P<id>\d+)`)
+	phases := regexp.MustCompile(`^(?:Phase|阶段) ?(?P<id>\d+)`)
 	return []Family{
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
@@ -164,13 +165,14 @@ var families = sync.OnceValue(func() []Family {
 		{
 			Name: "kiro", Form: Boxes, Words: begun, Title: "Implementation Plan", Parallel: "(P)", Unnumbered: true,
 			Lists: []string{".kiro/specs/*/tasks.md"}, Marks: []string{".kiro"},
-			// A star that is set off marks an optional task; a number in stars does not.
-			Item:   regexp.MustCompile(`^(?:(?P<optional>\*)\s+)?` + numbered),
+			// A star that is set off, which formatters escape, marks an optional task; a number
+			// in stars does not.
+			Item:   regexp.MustCompile(`^(?:(?P<optional>\\?\*)\s+)?` + numbered),
 			Inputs: []string{"requirements.md", "design.md", "bugfix.md"},
 		},
 		{
 			Name: "openspec", Form: Boxes, Words: boxes, Title: "Tasks", Unnumbered: true,
-			Lists: []string{"openspec/changes/*/tasks.md"}, Archived: "openspec/changes/archive/*/tasks.md", Marks: []string{"openspec"}, Item: regexp.MustCompile(`^(?:\*\s+)?` + numbered),
+			Lists: []string{"openspec/changes/*/tasks.md"}, Archived: "openspec/changes/archive/*/tasks.md", Marks: []string{"openspec"}, Item: regexp.MustCompile(`^(?:\\?\*\s+)?` + numbered),
 			Inputs: []string{"proposal.md", "design.md"},
 		},
 		{
@@ -205,9 +207,9 @@ var families = sync.OnceValue(func() []Family {
 			},
 		},
 		{
-			Name: "ralph", Form: JSON, Items: []string{"userStories", ""}, Unnumbered: true, Shared: true,
+			Name: "ralph", Form: JSON, Items: []string{"userStories", "stories", "tasks", ""}, Unnumbered: true, Shared: true,
 			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json", "plans/prd.json"}, Marks: []string{".ralph"},
-			Keys:   Keys{ID: "id", Text: "title|description", Status: "passes", Rank: "priority", Needs: "dependencies|dependsOn"},
+			Keys:   Keys{ID: "id", Text: "title|description", Status: "passes|complete|completed", Rank: "priority", Needs: "dependencies|dependsOn|depends_on", Held: "blocked"},
 			Words:  map[reprise.Status][]string{reprise.Pending: {"false"}, reprise.Done: {"true"}},
 			Inputs: []string{"progress.txt"},
 		},
@@ -244,7 +246,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "features", Form: JSON, Items: []string{"features.*", "features", "categories.*.features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
-			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies|dependsOn"},
+			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies|dependsOn|depends_on", Held: "blocked"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
 				reprise.Pending:    {"pending", "false", "not_started", "not-started", "todo", "failing", "planned", "backlog", "spec_ready"},

@@ -305,17 +305,17 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 // add adds a task. One with the id and the words of another in the same section is the
 // same task in another place; anywhere else, or with other words, it is a separate task,
 // as is every one that has no id but its words. A part belongs to the last task before it
-// that has the number of its whole.
+// that has the number of its whole: a box is not the whole of tasks before it.
 func (l *list) add(it item, named bool) {
 	it.number = it.id
 	it.id = l.below(it.id)
-	id := it.id
+	id, box := it.id, it.places[0].box.There()
 	for n := 2; ; n++ {
-		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id })
+		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id || box && strings.HasPrefix(o.id, it.id+".") })
 		if i < 0 {
 			break
 		}
-		if o := l.items[i]; named && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
+		if o := l.items[i]; named && o.id == it.id && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
 			l.items[i].places = append(l.items[i].places, it.places...)
 			return
 		}

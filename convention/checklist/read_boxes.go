@@ -35,6 +35,7 @@ func (l *list) readBoxes() {
 	sections := md.Sections()
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
+	numbered := slices.ContainsFunc(sections, func(s doc.Section) bool { return l.family.Within != nil && l.family.Within.MatchString(s.Title) })
 	var around []outer
 	for _, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
@@ -57,6 +58,9 @@ func (l *list) readBoxes() {
 		}
 		it.phase, it.person = l.family.phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
 		it.section = above(sections, c.Line).Line
+		if s := above(sections, c.Line); number == "" && numbered && named && s.Level > 1 {
+			number, heading = idOf(s.Title), s.Title // other headings number their tasks
+		}
 		if number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
@@ -235,14 +239,16 @@ func putOffIn(text string, tags []string) string {
 	return ""
 }
 
-// dependsOn matches how people write into a task's text which others come before it.
-var dependsOn = regexp.MustCompile(`(?i)\((?:depends on|needs|requires|after):? ([^()]+)\)`)
+// dependsOn matches how people write into a task's text, or on a line below it, which others
+// come before it: in brackets, or in a sentence. In a sentence a bare number is not an id.
+var dependsOn = regexp.MustCompile(`(?i)[(\[](?:depends(?: on)?|deps?|dependencies|blocked by|needs|requires|after):? ([^()\[\]]+)[)\]]|` +
+	`\b(?:depends on|dependencies|blocked by)\b[:*]* +([A-Z][\w-]*\d(?:(?:,? and |, ?| & )[A-Z][\w-]*\d)*)`)
 
 // needed returns the ids that a task's text names as coming before it. Anything that is
 // not an id is a remark.
 func (f *Family) needed(text string) (ids []string) {
 	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
-		for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
+		for _, word := range strings.FieldsFunc(m[1]+m[2], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
 			first, last, _ := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(word), "-")
 			if it, ok := f.match(word); ok && f.Item != nil && it.text == "" {
 				ids = append(ids, it.id)
@@ -270,18 +276,25 @@ func upTo(from, to string) (ids []string) {
 // stuck matches the line that agents write below a task they cannot do.
 var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)
 
-// readStuck holds the tasks that have such a line below them.
+// readStuck holds the tasks that have such a line below them, and reads what indented lines
+// there say of other tasks that come before.
 func (l *list) readStuck(md *doc.Markdown) {
 	at := -1
 	for _, line := range md.All().Lines() {
 		if i := slices.IndexFunc(l.items, func(it item) bool { return it.places[0].source.Line == line.No }); i >= 0 {
 			at = i
 		}
-		m := stuck.FindStringSubmatch(line.Text)
-		if m == nil || at < 0 || l.items[at].status().Closed() {
+		if at < 0 {
 			continue
 		}
 		it := &l.items[at]
+		if it.places[0].source.Line != line.No && strings.HasPrefix(line.Text, " ") && !isBox(line.Text) {
+			it.needs = append(it.needs, l.family.needed(line.Text)...)
+		}
+		m := stuck.FindStringSubmatch(line.Text)
+		if m == nil || it.status().Closed() {
+			continue
+		}
 		it.places[0].status, it.held, it.stuck = reprise.Blocked, doc.Clip(strings.Trim(m[1], "* "), 120), true
 	}
 }

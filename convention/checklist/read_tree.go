@@ -171,6 +171,9 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		if until := e.In(f.Keys.Later); f.Keys.Later != "" && until.Plain() > l.file.MTime.UTC().Format(time.RFC3339) {
 			it.held = "it is postponed until " + doc.Clip(until.Plain(), 40)
 		}
+		if f.Keys.Held != "" && e.In(f.Keys.Held).Plain() == "true" {
+			it.held = "it is marked " + f.Keys.Held
+		}
 	}
 	if it.leads {
 		l.whole = append(l.whole, it)
