@@ -51,6 +51,7 @@ func TestWhat_is_decided_about_a_run(t *testing.T) {
 		"something that blocks": {finding(Blocking), Refuse, Interrupted, BlockedVerdict},
 
 		"marked complete while a step is open": {func(r *Run, _ *Observed) { r.State = Complete }, Ask, Waiting, Caution},
+		"complete, and git did not answer":     {func(r *Run, o *Observed) { r.State, r.Steps, o.Git = Complete, r.Steps[:1], &Git{Unheard: true} }, Finish, Complete, Caution},
 		"complete":                             {func(r *Run, _ *Observed) { r.State, r.Steps = Complete, r.Steps[:1] }, Finish, Complete, VerdictNone},
 		"a question will be asked":             {func(r *Run, _ *Observed) { r.Asks = []Asked{{Text: "Was it finished?"}} }, Ask, Waiting, Caution},
 

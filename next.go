@@ -50,6 +50,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		switch {
 		case slices.ContainsFunc(r.Findings, Finding.ContestsEnd):
 			d.Verdict = Caution
+		case o.Git != nil && o.Git.Unheard:
+			d.Verdict = Caution
+			d.because("git did not answer, so whether the files have lost something is not known")
 		case rules.Quick:
 			d.Verdict = UncheckedVerdict
 		}

@@ -215,7 +215,9 @@ func (g *Grader) older(r *reprise.Run, i int) bool {
 		case !ok:
 		case run != reprise.TrailerWord(r.ID):
 			other = true
-		case r.Life == "" || life == r.Life:
+		case r.Life == "":
+			return g.ofAnotherList(r, c)
+		case life == r.Life:
 			return false
 		default:
 			named = true
@@ -226,6 +228,22 @@ func (g *Grader) older(r *reprise.Run, i int) bool {
 		return other && r.Branch != ""
 	}
 	return named || other && r.Branch != "" || !c.At.After(r.Began.Truncate(time.Second))
+}
+
+// ofAnotherList reports whether a commit was made for another list of tasks of the same
+// name, or for what stood in this one before. Whoever ends a task commits the list with it,
+// if git knows the list: a list that is as the last commit has it, and in which the task is
+// open, was opened again since.
+func (g *Grader) ofAnotherList(r *reprise.Run, c *reprise.Commit) bool {
+	if r.Kind != reprise.KindTasks {
+		return false
+	}
+	has := func(c *reprise.Commit) bool {
+		return slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == r.Path })
+	}
+	known := slices.ContainsFunc(g.git.Commits, func(c reprise.Commit) bool { return has(&c) })
+	changed := slices.ContainsFunc(g.git.Changed, func(c reprise.Change) bool { return c.Path == r.Path })
+	return known && !(changed && has(c))
 }
 
 // parts grades what is left of a step.

@@ -216,6 +216,41 @@ func TestX4_commits_of_an_earlier_life_are_no_evidence(t *testing.T) {
 	}
 }
 
+// Lists in several folders may have one name, and a list may get other tasks: what the
+// engine committed of a task is in the list that was committed with it, and there only as
+// long as nobody committed something else.
+func TestA_commit_of_another_list_with_the_same_name_is_no_evidence(t *testing.T) {
+	t.Parallel()
+	const list = "api/specs/001-x/tasks.md"
+	touch := func(names ...string) (out []reprise.FileChange) {
+		for _, name := range names {
+			out = append(out, reprise.FileChange{Path: name})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		with    []reprise.FileChange // what was committed with the task
+		began   []reprise.FileChange // what was committed before
+		changed []reprise.Change
+		grade   reprise.Grade
+	}{
+		"the tick was lost since":       {touch("src/a", list), nil, []reprise.Change{{Path: list}}, reprise.Evidenced},
+		"opened again in a commit":      {touch("src/a", list), nil, nil, 0},
+		"the list of another folder":    {touch("src/a", "web/specs/001-x/tasks.md"), touch(list), []reprise.Change{{Path: list}}, 0},
+		"a list that git does not know": {touch("src/a"), nil, []reprise.Change{{Path: list, Untracked: true}}, reprise.Evidenced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &reprise.Run{Ref: reprise.Ref{ID: "001-x", Kind: reprise.KindTasks, Path: list}, Steps: []reprise.Step{{ID: "T002", Status: reprise.Pending}}}
+			o := history(reprise.Commit{Steps: []string{"001-x/T002#1@a1ddf11e14+accepted"}, Files: c.with}, reprise.Commit{Files: c.began})
+			o.Git.Changed = c.changed
+			if grade.New(o).Run(r); r.Steps[0].Grade != c.grade {
+				t.Errorf("%v, %v", r.Steps[0].Evidence, r.Steps[0].Grade)
+			}
+		})
+	}
+}
+
 // Commits of the engine's own tell of their steps where nothing else does.
 func TestOR12_the_engines_own_trailer(t *testing.T) {
 	t.Parallel()

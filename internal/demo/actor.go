@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,12 +169,26 @@ func (a *actor) work() error {
 		return write(name, "made for "+a.step+"\n")
 	}
 	switch phase, planning := strings.CutPrefix(a.step, "phase-"); {
+	case a.role == "qa":
+		return a.met()
 	case a.step == "transform":
 		return a.plans()
 	case planning && a.role == "planner":
 		return a.phase(phase)
 	}
 	return nil
+}
+
+// met ticks what a reviewed story asks for.
+func (a *actor) met() error {
+	names, err := filepath.Glob("docs/stories/" + a.getenv("REPRISE_RUN") + ".*md")
+	for _, name := range names {
+		text, readErr := os.ReadFile(name)
+		if err = cmp.Or(err, readErr); err == nil && strings.Contains(string(text), "- [ ]") {
+			err = write(name, strings.ReplaceAll(string(text), "- [ ]", "- [x]"))
+		}
+	}
+	return err
 }
 
 // plans writes the plans of a `.long-run` run.
