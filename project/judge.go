@@ -130,6 +130,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		j.views[r].tellLeft(files, j.Observed.Git)
 		if opts.Full {
 			offerMerge(r, j.Observed.Git, j.views[r].History.Worktree != nil)
+			j.views[r].tellShrunk(j.Observed.Git)
 		}
 		nameTarget(r, j.Observed.Git)
 		r.Overstep(j.views[r].overstepped())

@@ -242,6 +242,39 @@ func wereFinished(names []string) string {
 	return strings.Join(names, ", ") + " were finished"
 }
 
+// tellShrunk reports the tasks that were open when the run was last worked on and that its
+// list, all of it closed, no longer has: it was cut off, or somebody removed them. Who
+// committed the list as it is meant that.
+func (v *View) tellShrunk(git *reprise.Git) {
+	r := v.Run
+	if r.Kind != reprise.KindTasks || r.State != reprise.Complete {
+		return
+	}
+	if git != nil {
+		has := func(c reprise.Commit) bool {
+			return slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == r.Path })
+		}
+		changed := func(c reprise.Change) bool { return c.Path == r.Path }
+		if slices.ContainsFunc(git.Commits, has) && !slices.ContainsFunc(git.Changed, changed) {
+			return
+		}
+	}
+	var names []string
+	for _, l := range v.History.Listed {
+		part := func(s reprise.Step) bool { return s.ID == l.ID || strings.HasPrefix(s.ID, l.ID+".") }
+		if !slices.ContainsFunc(r.Steps, part) {
+			names = append(names, l.ID)
+		}
+	}
+	if len(names) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "open when it was last worked on, and no longer in the list: " + strings.Join(names, ", "),
+			Hint:    "put back what is missing; if it was removed on purpose, commit the list as it is",
+		})
+	}
+}
+
 // tellLost finds what the journal accepted and the files do not show. The engine uses the
 // same rule to ask.
 func (v *View) tellLost(ctx context.Context, s *Scope) {
