@@ -72,7 +72,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 func standsAs(a, b *reprise.Run) bool {
 	same := func(x, y reprise.Unit) bool { return x.ID == y.ID && x.Phase == y.Phase }
 	dated := b.LastActivitySource.Line == 0 || a.LastActivity.Equal(b.LastActivity)
-	return sameSteps(a, b) && slices.EqualFunc(a.Next, b.Next, same) && len(a.PendingQuestions()) == len(b.PendingQuestions()) && dated
+	return a.State == b.State && a.Reason == b.Reason && sameSteps(a, b) && slices.EqualFunc(a.Next, b.Next, same) && len(a.PendingQuestions()) == len(b.PendingQuestions()) && dated
 }
 
 // takesAway are the events after which files of a run are missing on purpose.
