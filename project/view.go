@@ -313,6 +313,10 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 			})
 			return true
 		}
+		if f := v.blockedBelow(fsys); f != nil {
+			r.Report(*f)
+			return true
+		}
 		events = append(events, reprise.Event{Kind: reprise.StepStarted, At: v.Now, Step: step, Phase: d.Point.Phase, Attempt: 1, Actor: d.Point.Role})
 	}
 	for _, ev := range events {
@@ -325,6 +329,31 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		}
 	}
 	return false
+}
+
+// blockedBelow returns that a unit which would be started is done by a run of its own that
+// is blocked, nil if there is none.
+func (v *View) blockedBelow(fsys fs.FS) *reprise.Finding {
+	book, err := convention.Playbook(v.Run.Layout, v.Run.Kind)
+	if err != nil {
+		return nil
+	}
+	for _, u := range v.Decision.Units {
+		a, err := book.Assign(fsys, v.Run, u)
+		if err != nil || a.Child == nil {
+			continue
+		}
+		for _, p := range v.Observed.Peers {
+			at := slices.IndexFunc(p.Findings, func(f reprise.Finding) bool { return f.Severity == reprise.Blocking })
+			if p.Layout == a.Child.Layout && p.Path == a.Child.Path && at >= 0 {
+				return &reprise.Finding{
+					Code: p.Findings[at].Code, Severity: reprise.Blocking, Subject: u.ID, Source: p.Findings[at].Source,
+					Message: u.ID + " cannot be resumed: " + p.Findings[at].Message, Hint: "`reprise check " + reprise.Pasted(p.ID, "RUN") + "` shows what to do about it",
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // noRoom returns that working on a run could not be recorded, nil if there is room on the
