@@ -250,15 +250,25 @@ func (f *Family) needed(text string) (ids []string) {
 	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.FieldsFunc(m[1]+m[2], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
 			first, last, _ := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(word), "-")
-			if it, ok := f.match(word); ok && f.Item != nil && it.text == "" {
-				ids = append(ids, it.id)
-			} else if from, ok := f.match(first); ok && f.Item != nil && from.text == "" {
-				to, _ := f.match(last)
-				ids = append(ids, upTo(from.id, to.id)...)
+			if id := f.idAlone(word); id != "" {
+				ids = append(ids, id)
+			} else if from := f.idAlone(first); from != "" {
+				ids = append(ids, upTo(from, f.idAlone(last))...)
 			}
 		}
 	}
 	return ids
+}
+
+// idAlone returns the id that a word is, "" if it is none. A family may know its ids only by
+// the text that follows.
+func (f *Family) idAlone(word string) string {
+	for _, text := range []string{"", " x", ": x"} {
+		if it, ok := f.match(word + text); ok && f.Item != nil && (it.text == "" || it.text == "x") {
+			return it.id
+		}
+	}
+	return ""
 }
 
 // upTo returns the ids from one up to another that differs from it only in its last
