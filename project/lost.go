@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/convention"
@@ -251,11 +252,7 @@ func (v *View) tellShrunk(git *reprise.Git) {
 		return
 	}
 	if git != nil {
-		has := func(c reprise.Commit) bool {
-			return slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == r.Path })
-		}
-		changed := func(c reprise.Change) bool { return c.Path == r.Path }
-		if slices.ContainsFunc(git.Commits, has) && !slices.ContainsFunc(git.Changed, changed) {
+		if _, known := git.ContentAt(r.Path); known && git.Unchanged(r.Path, time.Time{}) {
 			return
 		}
 	}

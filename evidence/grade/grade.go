@@ -238,12 +238,9 @@ func (g *Grader) ofAnotherList(r *reprise.Run, c *reprise.Commit) bool {
 	if r.Kind != reprise.KindTasks {
 		return false
 	}
-	has := func(c *reprise.Commit) bool {
-		return slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == r.Path })
-	}
-	known := slices.ContainsFunc(g.git.Commits, func(c reprise.Commit) bool { return has(&c) })
-	changed := slices.ContainsFunc(g.git.Changed, func(c reprise.Change) bool { return c.Path == r.Path })
-	return known && !(changed && has(c))
+	_, known := g.git.ContentAt(r.Path)
+	with := slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == r.Path })
+	return known && (!with || g.git.Unchanged(r.Path, time.Time{}))
 }
 
 // parts grades what is left of a step.
