@@ -142,7 +142,7 @@ type Keys struct {
 	Blocks                 []string
 	Within                 string
 	Later                  string // the time until which it is deferred
-	Held                   string // true while it cannot be done
+	Held                   string // anything but false while it cannot be done
 	Changed, Ended         string // times that are written
 }
 

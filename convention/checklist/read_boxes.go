@@ -293,6 +293,8 @@ func (l *list) readStuck(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
 		if i := slices.IndexFunc(l.items, func(it item) bool { return it.places[0].source.Line == line.No }); i >= 0 {
 			at = i
+		} else if strings.HasPrefix(line.Text, "#") {
+			at = -1 // what stands below a heading is no task's
 		}
 		if at < 0 {
 			continue

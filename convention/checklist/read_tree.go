@@ -171,7 +171,8 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		if until := e.In(f.Keys.Later); f.Keys.Later != "" && until.Plain() > l.file.MTime.UTC().Format(time.RFC3339) {
 			it.held = "it is postponed until " + doc.Clip(until.Plain(), 40)
 		}
-		if f.Keys.Held != "" && e.In(f.Keys.Held).Plain() == "true" {
+		// A reason in the place of a yes holds as well.
+		if held := e.In(f.Keys.Held); held.Plain() != "" && held.Plain() != "false" || len(held.Entries(0)) > 0 {
 			it.held = "it is marked " + f.Keys.Held
 		}
 	}

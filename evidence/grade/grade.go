@@ -53,6 +53,7 @@ type Grader struct {
 	byStep   map[string][]int
 	byWord   map[string][]ours // the engine's own trailers
 	branches map[string]string // name to head
+	peers    []*reprise.Run
 }
 
 // ours is a commit that the engine asked for or made.
@@ -64,7 +65,7 @@ type ours struct {
 // New prepares for grading: one pass over the history, whatever the number of
 // runs.
 func New(o reprise.Observed) *Grader {
-	g := &Grader{git: o.Git, byStep: map[string][]int{}, byWord: map[string][]ours{}, branches: map[string]string{}}
+	g := &Grader{git: o.Git, peers: o.Peers, byStep: map[string][]int{}, byWord: map[string][]ours{}, branches: map[string]string{}}
 	if g.git == nil {
 		return g
 	}
@@ -216,7 +217,7 @@ func (g *Grader) older(r *reprise.Run, i int) bool {
 		case run != reprise.TrailerWord(r.ID):
 			other = true
 		case r.Life == "":
-			return g.ofAnotherList(r, c)
+			return g.hasNamesake(r) || g.ofAnotherList(r, c)
 		case life == r.Life:
 			return false
 		default:
@@ -228,6 +229,14 @@ func (g *Grader) older(r *reprise.Run, i int) bool {
 		return other && r.Branch != ""
 	}
 	return named || other && r.Branch != "" || !c.At.After(r.Began.Truncate(time.Second))
+}
+
+// hasNamesake reports whether another run of the project has the same name: the trailer of
+// a commit does not tell which of the two it was made for.
+func (g *Grader) hasNamesake(r *reprise.Run) bool {
+	return slices.ContainsFunc(g.peers, func(p *reprise.Run) bool {
+		return p.Kind == r.Kind && p.ID == r.ID && p.Path != r.Path
+	})
 }
 
 // ofAnotherList reports whether a commit was made for another list of tasks of the same

@@ -251,6 +251,34 @@ func TestA_commit_of_another_list_with_the_same_name_is_no_evidence(t *testing.T
 	}
 }
 
+// A trailer names a run. Where two have that name it tells of neither.
+func TestA_commit_for_a_namesake_is_no_evidence(t *testing.T) {
+	t.Parallel()
+	story := func(path string) *reprise.Run {
+		return &reprise.Run{
+			Ref:   reprise.Ref{ID: "1.1", Kind: reprise.KindStory, Path: path},
+			Steps: []reprise.Step{{ID: "implement", Status: reprise.Pending}},
+		}
+	}
+	for _, c := range []struct {
+		peers []string
+		grade reprise.Grade
+	}{
+		{nil, reprise.Evidenced},
+		{[]string{"web/docs/stories/1.1.story.md"}, 0},
+	} {
+		r := story("api/docs/stories/1.1.story.md")
+		o := history(reprise.Commit{Steps: []string{"1.1/implement#1@a1ddf11e14+accepted"}})
+		o.Peers = []*reprise.Run{r}
+		for _, path := range c.peers {
+			o.Peers = append(o.Peers, story(path))
+		}
+		if grade.New(o).Run(r); r.Steps[0].Grade != c.grade {
+			t.Errorf("beside %q: %v, %v", c.peers, r.Steps[0].Evidence, r.Steps[0].Grade)
+		}
+	}
+}
+
 // Commits of the engine's own tell of their steps where nothing else does.
 func TestOR12_the_engines_own_trailer(t *testing.T) {
 	t.Parallel()
