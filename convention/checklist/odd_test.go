@@ -32,6 +32,8 @@ func TestA_line_that_looks_like_a_box_and_is_none_keeps_a_list_from_being_comple
 		"- [wip] T002 b", "- [TODO] T002 b", "- [in progress] b", "- [ x ] T002 b", "- [] b", "- [  ] b", "[ ] T002 b", "[x] b",
 		"> - [ ] T002 b", "| [ ] | T002 b |", "| T002 | b | [x] |", "– [ ] T002 b", "• [ ] b", "a. [ ] T002 b", "-\t[ ] T002 b",
 		"- [?] T002 b", "- [P] T002 b", "- T002 b", "- ⬜ T002 b",
+		"### [ ] T002 b", "## [ ] b", "### T002: b", "- ( ) T002 b", "- ( ) b", "1. T002 b", "1. [ ] T002 b", "- \\[ ] T002 b", "- \\[ \\] T002 b",
+		"T002 b", "**T002** b", "| T002 | b | open |",
 	} {
 		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
 		told := slices.ContainsFunc(run.Findings, func(f reprise.Finding) bool { return f.Source.Line == 4 })
@@ -44,6 +46,7 @@ func TestA_line_that_looks_like_a_box_and_is_none_keeps_a_list_from_being_comple
 func TestA_link_a_footnote_and_a_tag_are_no_box(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
+		"## [Unreleased] notes", "### T001 was first", "- [x] T002 b\n  T009 is for later", "| a | T009 |", "## [DONE] Polish", "1. Read it", "- (a) first", "T001-T009 are here",
 		"- [text](url)", "- [x](url)", "- [text][ref]", "- [ref]: url", "[^1]: a note", "- [^1] a note", "- [[wiki]]", "[1] Smith", "- [Story] label",
 		"- `[ ]` is open", "Legend: [ ] is open", "```\n- [ ] T009 sample\n```", "<!-- - [ ] T009 sample -->",
 		"- T001 comes first", "- a plain item", "| Name | Text |",
@@ -51,6 +54,60 @@ func TestA_link_a_footnote_and_a_tag_are_no_box(t *testing.T) {
 		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
 		if run.State != reprise.Complete {
 			t.Errorf("%q: %s, %s", line, run.State, run.Reason)
+		}
+	}
+}
+
+func TestA_number_without_a_box_is_a_task_if_it_continues_those_of_the_list(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]reprise.State{
+		"- 1.3 c": reprise.Waiting, "1.3 c": reprise.Waiting, "### 1.3 c": reprise.Waiting, "- 1.2 b again": reprise.Complete,
+		"1. c": reprise.Complete, "- 2.0 is the version": reprise.Complete, "  - 1.2.1 c": reprise.Complete, "## 2. More": reprise.Complete,
+	} {
+		run := loadList(t, "openspec", "openspec/changes/a/tasks.md", "# Tasks\n\n## 1. Work\n\n- [x] 1.1 a\n- [x] 1.2 b\n"+line+"\n")
+		if run.State != want {
+			t.Errorf("%q: %s, %s", line, run.State, run.Reason)
+		}
+	}
+}
+
+func TestA_step_without_a_box_is_missed_below_its_own_heading(t *testing.T) {
+	t.Parallel()
+	const text = "# Export\n\n### Task 1: a\n- [x] **Step 1: b**\n- [x] **Step 2: c**\n\n### Task 2: d\n- [x] **Step 1: e**\n%s\n"
+	for line, want := range map[string]reprise.State{"**Step 2: f**": reprise.Waiting, "**Step 1: e**": reprise.Complete} {
+		run := loadList(t, "superpowers", "docs/plans/a.md", strings.ReplaceAll(text, "%s", line))
+		if run.State != want {
+			t.Errorf("%q: %s, %s", line, run.State, run.Reason)
+		}
+	}
+}
+
+// A heading with a box is a task, with the boxes below it as its pieces, unless its own text
+// is not that of a task and boxes below it are the tasks.
+func TestA_heading_with_a_box_is_read_and_recorded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ family, name, text, next, step, want string }{
+		{
+			"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n\n### [ ] T002 b\n\n- [ ] a piece\n\n### Notes\n\n- [ ] else\n", "T002", "T002",
+			"# Tasks: a\n\n- [x] T001 a\n\n### [x] T002 b\n\n- [x] a piece\n\n### Notes\n\n- [ ] else\n",
+		},
+		{
+			"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n- \\[ \\] T002 b\n", "T002", "T002",
+			"# Tasks: a\n\n- [x] T001 a\n- \\[x\\] T002 b\n",
+		},
+		{
+			"conductor", "conductor/tracks/a/plan.md", "# Implementation Plan: a\n\n## [ ] Phase 1: b\n- [ ] Task: c\n", "1.task-c", "1.task-c",
+			"# Implementation Plan: a\n\n## [ ] Phase 1: b\n- [x] Task: c\n",
+		},
+	} {
+		i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == c.family })
+		run := loadList(t, c.family, c.name, c.text)
+		if len(run.Next) != 1 || run.Next[0].ID != c.next {
+			t.Errorf("%q: %s, %+v", c.text, run.State, run.Next)
+		}
+		edits, err := checklist.New(checklist.Families()[i]).Record(fstest.MapFS{c.name: {Data: []byte(c.text)}}, run, reprise.Event{Kind: reprise.StepFinished, Step: c.step})
+		if err != nil || len(edits) != 1 || string(edits[0].Content) != c.want {
+			t.Errorf("%q: %v, %v", c.text, edits, err)
 		}
 	}
 }

@@ -32,17 +32,21 @@ func (l *list) readBoxes() {
 	if at := md.Unended; at > 0 && slices.ContainsFunc(md.Lines, func(line doc.Line) bool { return line.No > at && isBox(line.Text) }) {
 		l.lost(at, "a code block or a comment begins here and never ends, so whether the boxes below are tasks is unknown")
 	}
-	sections := md.Sections()
+	sections := unboxed(md.Sections())
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
 	numbered := slices.ContainsFunc(sections, func(s doc.Section) bool { return l.family.Within != nil && l.family.Within.MatchString(s.Title) })
 	var around []outer
 	for _, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
-		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent })
+		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
 		it, ok := l.family.match(c.Text)
 		heading, number := l.family.within(sections, c.Line)
-		if !ok && !named && c.Indent == 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
+		end := endOf(sections, c.Line)
+		if !ok && slices.ContainsFunc(boxes, func(o doc.Check) bool { return c.Line < o.Line && o.Line <= end }) {
+			continue // the heading of tasks, which say more
+		}
+		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
 		}
 		if !ok && "["+c.Mark+"]" == l.family.Parallel {
@@ -72,12 +76,12 @@ func (l *list) readBoxes() {
 		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
-		around = append(around, outer{l.idAt(c.Line), c.Indent})
+		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
 	}
 	l.readStuck(md)
 	l.readStages(sections)
 	l.readPosition(sections)
-	l.readOdd(md)
+	l.readOdd(md, boxes, sections)
 	l.group()
 }
 
@@ -109,7 +113,7 @@ func (l *list) idAt(line int) string {
 
 // odd matches the start of a line, or of a table cell, that was meant as a box but is not
 // one.
-var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*)?(?P<box>\[(?P<mark>[^\[\]]{0,16})\]|[⬜☐⬛☑✅🔲])?(?P<after>\s*)(?P<text>.*)$`)
+var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(?P<box>\\?\[(?P<mark>[^\[\]]{0,16})\]|\([ xX]\)|[⬜☐⬛☑✅🔲])?(?P<after>\s*)(?P<text>.*)$`)
 
 // stated matches the status words that people put into a box.
 var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
@@ -119,45 +123,73 @@ var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
 
 // readOdd finds lines that were meant as tasks and that the list does not have: without a
 // box, or with one written differently. Whether they are done is unknown.
-func (l *list) readOdd(md *doc.Markdown) {
+func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check, sections []doc.Section) {
 	for _, line := range md.All().Lines() {
 		// Odd content inside a box leaves the task known, and is asked about.
 		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
 			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
 		}
-		if l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
+		if slices.ContainsFunc(boxes, func(c doc.Check) bool { return c.Line == line.No && "["+c.Mark+"]" != l.family.Parallel }) {
 			continue
 		}
 		cells := []string{line.Text}
 		if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
-			cells = strings.Split(line.Text, "|")
+			cells = strings.Split(strings.Trim(line.Text, " \t>|"), "|")
 		}
-		for _, cell := range cells {
-			if m := odd.FindStringSubmatch(cell); m != nil && l.meant(m) {
-				l.loose = append(l.loose, loose{text: cmp.Or(m[5], strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
-				break
+		_, number := l.family.within(sections, line.No)
+		for i, cell := range cells {
+			m := odd.FindStringSubmatch(strings.TrimRight(cell, " \t"))
+			if m == nil || !l.meant(m, number, i == 0) {
+				continue
 			}
+			l.loose = append(l.loose, loose{text: cmp.Or(m[5], strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
+			break
 		}
 	}
 }
 
-// meant reports whether a match of odd was meant as a task: it names one after what could
-// be a box, names one that the list does not have after a bullet, or has a mark in a box.
-// Links, footnotes and tags in brackets are not boxes.
-func (l *list) meant(m []string) bool {
+// meant reports whether a match of odd below a heading with a number was meant as a task:
+// it names one after what could be a box, names one that the list does not have at the
+// start of a line, or has a mark in a box. Links, footnotes and tags in brackets are not
+// boxes.
+func (l *list) meant(m []string, number string, starts bool) bool {
 	bullet, box, mark, after := m[1], m[2], strings.TrimSpace(m[3]), m[4]+m[5]
 	it, named := l.family.match(m[5])
-	fresh := named && !slices.ContainsFunc(l.items, func(o item) bool { return o.id == it.id || strings.HasSuffix(o.id, "."+it.id) })
+	if whole, ok := l.family.match(bullet + m[5]); ok && box == "" && strings.TrimSpace(bullet) == bullet {
+		it, named = whole, true // the start of its number is not that of an item
+	}
+	fresh := named && l.fresh(it.id, number)
 	switch {
-	case box == "": // a number at the start of an item is usually not an id
-		return fresh && bullet != "" && strings.ContainsAny(bullet[:1], "-*+") && unicode.IsLetter([]rune(it.id)[0])
-	case box[0] != '[':
+	case box == "":
+		return fresh && starts && (bullet != "" || !unicode.IsSpace([]rune(m[0])[0])) && l.tells(it.id)
+	case box[0] == '(':
+		return bullet != ""
+	case box[0] != '[' && box[0] != '\\':
 		return fresh && bullet != ""
 	case after != "" && strings.ContainsAny(after[:1], "([:"):
 		return false
 	}
 	marked := mark == "" || mark == "x" || mark == "X" || utf8.RuneCountInString(mark) == 1 && !unicode.In([]rune(mark)[0], unicode.L, unicode.N)
-	return marked || named && bullet != "" || bullet != "" && stated.MatchString(mark)
+	return marked || named && bullet != "" || bullet != "" && bullet[0] != '#' && stated.MatchString(mark)
+}
+
+// fresh reports whether the list has no task with an id below a heading with a number.
+func (l *list) fresh(id, number string) bool {
+	return !slices.ContainsFunc(l.items, func(o item) bool {
+		return o.id == id || strings.HasSuffix(o.id, "."+id) && (number == "" || o.id == number+"."+id)
+	})
+}
+
+// tells reports whether an id alone shows that a line is about a task. A number does not,
+// unless it continues those that the list has: items and versions begin with one, too.
+func (l *list) tells(id string) bool {
+	if _, bare := l.family.match("7 x"); !bare {
+		return true
+	}
+	last := strings.LastIndexByte(id, '.')
+	return last > 0 && slices.ContainsFunc(l.items, func(o item) bool {
+		return strings.HasPrefix(o.id, id[:last+1]) && strings.Count(o.id, ".") == strings.Count(id, ".")
+	})
 }
 
 // merged finds a line that other programs read as several, because only a carriage return
@@ -315,7 +347,29 @@ func (l *list) readStuck(md *doc.Markdown) {
 type outer struct {
 	id     string
 	indent int
+	end    int // of a heading, its last line
 }
+
+// endOf returns the last line below the heading on a line, 0 if there is none.
+func endOf(sections []doc.Section, line int) int {
+	for _, s := range sections {
+		if s.Line == line {
+			return s.Line + s.Length()
+		}
+	}
+	return 0
+}
+
+// unboxed returns sections whose titles do not begin with a box.
+func unboxed(sections []doc.Section) []doc.Section {
+	for i := range sections {
+		s := &sections[i]
+		s.Title = strings.TrimSpace(headingBox.ReplaceAllString(s.Title, ""))
+	}
+	return sections
+}
+
+var headingBox = regexp.MustCompile(`^\\?\[.\\?\]\s+`)
 
 // idOf makes an id from the first words of a task. A comment and the commit that made it
 // are added when it is done, and are not part of the id.

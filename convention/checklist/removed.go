@@ -57,7 +57,7 @@ func before(lines []string, within int) string {
 }
 
 // box matches the start of a task, with any mark.
-var box = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+\[.?\]`)
+var box = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+\\?\[.?\\?\]`)
 
 func isBox(line string) bool { return box.MatchString(line) }
 

@@ -295,6 +295,9 @@ func (s Section) Lines() []Line {
 	return out
 }
 
+// Length returns the number of lines below the heading.
+func (s Section) Length() int { return len(s.lines) }
+
 // Text returns the visible lines as one text.
 func (s Section) Text() string {
 	var b strings.Builder
@@ -346,7 +349,7 @@ type Check struct {
 	Ticked bool   // the mark is an x
 	Text   string
 	Line   int
-	Indent int // bytes before the list marker
+	Indent int // bytes before the list marker; of a heading below 0, the higher the less
 }
 
 // Checks returns the items of task lists that are open or ticked, in file order.
@@ -354,25 +357,32 @@ func (s Section) Checks() []Check {
 	return slices.DeleteFunc(s.Boxes(), func(c Check) bool { return !c.Ticked && c.Mark != " " })
 }
 
-// Boxes returns the items of task lists, whatever one character their boxes hold, in
-// file order. Behind a mark that is not usual a blank or a star must follow: a link and a
-// footnote begin with brackets, too.
+// Boxes returns the items of task lists, and the headings that begin with a box, whatever
+// one character their boxes hold, in file order. Formatters escape brackets. Behind a mark
+// that is not usual a blank or a star must follow: a link and a footnote begin with
+// brackets, too.
 func (s Section) Boxes() []Check {
 	var out []Check
 	for _, l := range s.Lines() {
 		text := strings.TrimLeft(l.Text, " \t")
+		indent := len(l.Text) - len(text)
 		rest, ok := bullet(text)
+		if level, title := heading(l); level > 0 {
+			rest, ok, indent = title, true, level-7
+		}
+		rest = strings.TrimPrefix(rest, "\\")
 		if !ok || !strings.HasPrefix(rest, "[") {
 			continue
 		}
 		mark, after, ok := strings.Cut(rest[1:], "]")
+		mark = strings.TrimSuffix(mark, "\\")
 		usual := mark == " " || mark == "x" || mark == "X"
 		if !ok || utf8.RuneCountInString(mark) != 1 || !usual && !strings.HasPrefix(after, " ") && !strings.HasPrefix(after, "*") {
 			continue
 		}
 		out = append(out, Check{
 			Mark: mark, Ticked: mark == "x" || mark == "X", Text: strings.TrimSpace(after),
-			Line: l.No, Indent: len(l.Text) - len(text),
+			Line: l.No, Indent: indent,
 		})
 	}
 	return out
