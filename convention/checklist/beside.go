@@ -36,7 +36,7 @@ func (l *list) beside(r *doc.Reader, it *item) {
 				it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
 			}
 		}
-		if label, ok := md.All().Label(l.family.Label); ok {
+		if label, ok := md.All().Label(strings.Split(l.family.Label, "|")...); ok {
 			it.places = append(it.places, place{
 				word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
 			})
@@ -99,7 +99,7 @@ func (l *list) readUnlisted(r *doc.Reader) {
 				continue
 			}
 			f := r.Open(path.Join(dir, e.Name()))
-			if label, ok := f.Markdown().All().Label(l.family.Label); ok {
+			if label, ok := f.Markdown().All().Label(strings.Split(l.family.Label, "|")...); ok {
 				l.loose = append(l.loose, loose{text: label.Value, place: place{status: l.family.means(label.Value), source: f.At(label.Line)}})
 			}
 		}
@@ -173,4 +173,29 @@ func (l *list) reportOverall(r *doc.Reader, run *reprise.Run) {
 			Message: fmt.Sprintf("it says %q of this list, of which %d of %d tasks are done; the tasks count", at.said(), p.Done, p.Total),
 		})
 	}
+}
+
+// reportApproval reports that nobody approved the tasks, which blocks a list that has not
+// begun. In one that has, the file is out of date.
+func (l *list) reportApproval(r *doc.Reader, run *reprise.Run) {
+	name, keys := path.Join(path.Dir(l.file.Path), l.family.Approval[0]), l.family.Approval[1]
+	if keys == "" || !r.Exists(name) || len(run.Next) == 0 {
+		return
+	}
+	f := r.Open(name)
+	v := ledger.Root(f, f.JSON())
+	for _, key := range strings.Split(keys, ".") {
+		v = v.In(key)
+	}
+	if v.Plain() != "false" {
+		return
+	}
+	severity := reprise.Info
+	if run.State == reprise.NotStarted {
+		severity = reprise.Blocking
+	}
+	r.Report(reprise.Finding{
+		Code: reprise.CodeAmbiguous, Severity: severity, Subject: run.ID, Source: f.At(v.Line), Message: "it says that the tasks are not approved",
+		Hint: "read " + path.Base(l.file.Path) + "; if it is right, set " + keys + " to true",
+	})
 }

@@ -100,7 +100,7 @@ func (l *list) offer(run *reprise.Run) bool {
 	if len(open) == 0 {
 		return l.askWhere(run)
 	}
-	if l.askPerson(run, open[0]) {
+	if l.askPerson(run, l.verifying(open[0])) {
 		return true
 	}
 	for i, it := range open {
@@ -117,6 +117,17 @@ func (l *list) offer(run *reprise.Run) bool {
 	run.Phase = open[0].phase
 	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
 	return true
+}
+
+// verifying returns the first task before another one that only a person can do and that is
+// open, else that one: nothing after it is started, even if something was.
+func (l *list) verifying(it *item) *item {
+	for i := range l.items {
+		if o := &l.items[i]; o == it || o.person && l.ready(o) && !o.spare() {
+			return o
+		}
+	}
+	return it
 }
 
 // askPerson asks for a task that only a person can do, and reports whether it is one.

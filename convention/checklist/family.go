@@ -64,6 +64,9 @@ type Family struct {
 	// with the name of the list's folder. If they disagree with the tasks, the tasks
 	// count.
 	Overall map[string]string
+	// Approval is a JSON file next to the list, and its keys, separated by dots, for whether
+	// a person approved the tasks.
+	Approval [2]string
 	// Unnumbered allows tasks without an id; for boxes, only if no item in the list has
 	// one, and, with Item and Within, only below such a heading. The first words of the
 	// item are then its id.
@@ -108,7 +111,8 @@ type Family struct {
 	// number, of which the lowest is the most urgent.
 	Ranks []string
 	// Beside is where there may be a file for each task, with {id} for its id and the
-	// status on a line named Label. If they disagree, the list counts.
+	// status on a line named Label, which may have several spellings separated by |. If they
+	// disagree, the list counts.
 	Beside []string
 	Label  string
 	// Pruned says that the tool removes finished tasks from the list, so that a need that
@@ -168,7 +172,7 @@ var families = sync.OnceValue(func() []Family {
 			// A star that is set off, which formatters escape, marks an optional task; a number
 			// in stars does not.
 			Item:   regexp.MustCompile(`^(?:(?P<optional>\\?\*)\s+)?` + numbered),
-			Inputs: []string{"requirements.md", "design.md", "bugfix.md"},
+			Inputs: []string{"requirements.md", "design.md", "bugfix.md"}, Approval: [2]string{"spec.json", "approvals.tasks.approved"},
 		},
 		{
 			Name: "openspec", Form: Boxes, Words: boxes, Title: "Tasks", Unnumbered: true,
@@ -237,11 +241,11 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
-			Lists: []string{".planning/*/task_plan.md", "task_plan.md"}, Marks: []string{".planning"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status",
-			Position: regexp.MustCompile(`(?:^Current Phase\W+|\bCurrently in )Phase (?P<id>\d+)\b`),
+			Lists: []string{".planning/*/task_plan.md", "task_plan.md"}, Marks: []string{".planning"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status|状态",
+			Position: regexp.MustCompile(`(?:^Current Phase\W+Phase|\bCurrently in Phase|^当前阶段\s+阶段) ?(?P<id>\d+)\b`),
 			Stages: map[reprise.Status][]string{
-				reprise.Pending: {"pending", "not started", "todo"}, reprise.InProgress: {"in_progress"},
-				reprise.Done: {"complete", "completed", "done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"skipped"},
+				reprise.Pending: {"pending", "not started", "todo", "待处理", "待开始", "未开始"}, reprise.InProgress: {"in_progress", "进行中"},
+				reprise.Done: {"complete", "completed", "done", "已完成", "完成"}, reprise.Blocked: {"blocked", "阻塞", "已阻塞"}, reprise.Skipped: {"skipped", "已跳过"},
 			},
 		},
 		{

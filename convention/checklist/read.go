@@ -34,6 +34,7 @@ type list struct {
 	current    string // the part of the list that the tool says is being worked on
 	here       ledger.Value
 	overall    []place
+	said       string // the word that a task is to be recorded with, if that is known
 }
 
 // item is one task.
@@ -425,6 +426,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	read.reportLeft(r, ref.ID)
 	read.reportBeside(r, ref.ID)
 	read.reportOverall(r, run)
+	read.reportApproval(r, run)
 	if owner := l.owner(r, ref.Path); owner != "" && len(run.Next) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),

@@ -206,7 +206,7 @@ func (l *list) readStages(sections []doc.Section) {
 		if m == nil {
 			continue
 		}
-		label, ok := s.Label(l.family.Label)
+		label, ok := s.Label(strings.Split(l.family.Label, "|")...)
 		if !ok {
 			if len(s.Boxes()) == 0 {
 				l.loose = append(l.loose, loose{text: s.Title, place: place{source: l.file.At(s.Line)}})

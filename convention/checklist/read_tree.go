@@ -215,12 +215,15 @@ func allSpelled(v ledger.Value, names string) (out []ledger.Value) {
 }
 
 // listed returns the items of the list under a key of a task, none if the family has no
-// such key.
+// such key. A task that needs one other may say so without a list.
 func (l *list) listed(v ledger.Value, key string) []ledger.Entry {
 	if key == "" || !v.Is(doc.Map) {
 		return nil
 	}
 	in := spelled(v, key)
+	if one := in.Plain(); key == l.family.Keys.Needs && (one != "" || in.Is(doc.String)) {
+		return []ledger.Entry{{Value: in}}[:min(1, len(one))]
+	}
 	if !in.IsNull() && !in.Is(doc.List) {
 		l.lost(in.Line, key+" is not a list")
 		return nil

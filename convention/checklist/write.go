@@ -59,6 +59,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		changes.JSONLines(r.Path)
 	}
 	if !it.is(status) {
+		read.said = saidOf(r.Step(it.id), status)
 		if err := l.owned(changes.Reader(), r.Path, it, status); err != nil {
 			return nil, err
 		}
@@ -73,6 +74,18 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		}
 	}
 	return changes.Edits()
+}
+
+// saidOf returns the word by which a step has a status, "" if it has another.
+func saidOf(s *reprise.Step, status reprise.Status) string {
+	if s != nil {
+		for _, c := range s.Claims {
+			if c.Status == status {
+				return c.Word
+			}
+		}
+	}
+	return ""
 }
 
 // cutOff is the outcome of a task that is reset because its attempt was cut off.
@@ -148,23 +161,29 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 
 // word returns the word for a status in this list: for done, the one that its other tasks
 // use.
-func (l *list) word(status reprise.Status) string {
-	words := l.family.Words[status]
+func (l *list) word(status reprise.Status) string { return l.spelt(l.family.Words[status], status) }
+
+// labelWord returns the word for a status on a line of its own.
+func (l *list) labelWord(status reprise.Status) string {
+	if words := l.family.Stages[status]; len(words) > 0 {
+		return l.spelt(words, status)
+	}
+	return l.word(status)
+}
+
+// spelt returns the word that the task was already read with, else the first of some words
+// or, for done, of those that the list uses.
+func (l *list) spelt(words []string, status reprise.Status) string {
+	if slices.Contains(words, l.said) {
+		return l.said
+	}
 	used := func(word string) bool {
-		return slices.ContainsFunc(l.items, func(it item) bool { return it.deciding().word == word })
+		return slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.deciding().word == word })
 	}
 	if i := slices.IndexFunc(words, used); i >= 0 && status == reprise.Done {
 		return words[i]
 	}
 	return words[0]
-}
-
-// labelWord returns the word for a status on a line of its own.
-func (l *list) labelWord(status reprise.Status) string {
-	if words := l.family.Stages[status]; len(words) > 0 {
-		return words[0]
-	}
-	return l.word(status)
 }
 
 // stamp writes the times of a task: when it was last changed, if it has that, and when it

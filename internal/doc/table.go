@@ -1,6 +1,9 @@
 package doc
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Table is a Markdown table. Rows are cut or filled to the width of the header,
 // as GitHub shows them.
@@ -247,12 +250,13 @@ func boldLabels(text string, no int) []Label {
 			break
 		}
 		shut += open + 2
-		key, after := text[open+2:shut], shut+2
-		switch {
-		case strings.HasSuffix(strings.TrimSpace(key), ":"):
-			key = strings.TrimSuffix(strings.TrimSpace(key), ":")
-		case after < len(text) && text[after] == ':':
-			after++
+		key, after := strings.TrimSpace(text[open+2:shut]), shut+2
+		colon, _ := utf8.DecodeRuneInString(text[after:])
+		switch last, size := utf8.DecodeLastRuneInString(key); {
+		case isColon(last):
+			key = key[:len(key)-size]
+		case isColon(colon):
+			after += utf8.RuneLen(colon)
 		default:
 			i = after
 			continue
@@ -271,5 +275,8 @@ func boldLabels(text string, no int) []Label {
 	}
 	return out
 }
+
+// isColon reports whether a rune is a colon, of Chinese text too.
+func isColon(r rune) bool { return r == ':' || r == '：' }
 
 func unbold(s string) string { return strings.Trim(strings.TrimSpace(s), "*_` ") }
