@@ -12,6 +12,7 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/journal"
 	"reprise/worktree"
 )
 
@@ -86,38 +87,31 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 		return "", err
 	}
 	if own != "" {
-		return own, w.commitList(ctx, f)
+		return own, nil
 	}
 	if err := w.astray(ctx, f); err != nil {
 		return "", err
 	}
 	if now := w.head(ctx, f.Dir); f.Head != "" && now != f.Head && !w.folders.shared(f) {
-		return now, w.commitList(ctx, f)
+		return now, nil
 	}
-	before, err := w.commitBefore(ctx, f)
-	if err == nil && !f.Commit {
-		err = w.commitList(ctx, f)
-	}
-	return before, err
+	return w.commitBefore(ctx, f)
 }
 
-// commitList commits that a task is done, in its list, where its agent committed the work
-// itself or only judged it.
-func (w *local) commitList(ctx context.Context, f *Attempt) error {
-	repo, err := w.repoAt(ctx, f.Dir)
-	if err != nil {
-		return err
-	}
-	_, err = repo.CommitPaths(ctx, nil, w.listed(ctx, repo, f, nil), w.message(f), reprise.TrailerKey+": "+f.Key+reprise.TrailerAccepted)
-	return err
-}
-
-// CommitRecord implements Hands.
+// CommitRecord implements Hands. The commit that has the work of an attempt usually has its
+// end, too.
 func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
-	if w.repo == nil || w.run.Kind != reprise.KindTasks || ev.Attempt > 0 || !slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind) {
+	if w.repo == nil || w.run.Kind != reprise.KindTasks || !slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind) {
 		return
 	}
-	f := &Attempt{Assignment: reprise.Assignment{Step: ev.Step}, Dir: w.Dir, Key: w.keyOf(ev.Step, 0), Ends: []reprise.Event{*ev}}
+	if ev.Commit != "" && ev.Commit == w.withEnd {
+		return
+	}
+	f := &Attempt{Assignment: reprise.Assignment{Step: ev.Step}, Dir: w.Dir, Key: w.keyOf(ev.Step, ev.Attempt), Ends: []reprise.Event{*ev}}
+	trailer := reprise.TrailerKey + ": " + f.Key
+	if ev.Attempt > 0 {
+		trailer += reprise.TrailerAccepted
+	}
 	if s := w.run.Step(ev.Step); s != nil {
 		f.Unit.Title = s.Title
 	}
@@ -126,7 +120,7 @@ func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
 	}
 	w.folders.commit.Lock()
 	defer w.folders.commit.Unlock()
-	made, err := w.repo.CommitPaths(ctx, nil, w.listed(ctx, w.repo, f, nil), w.message(f), reprise.TrailerKey+": "+f.Key)
+	made, err := w.repo.CommitPaths(ctx, nil, w.listed(ctx, w.repo, f, nil), w.message(f), trailer)
 	if made != "" {
 		ev.Key = f.Key
 	}
@@ -232,7 +226,12 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	if whole {
 		return repo.Commit(ctx, w.message(f), trailer)
 	}
-	return repo.CommitPaths(ctx, mine, w.listed(ctx, repo, f, mine), w.message(f), trailer)
+	list := w.listed(ctx, repo, f, mine)
+	made, err := repo.CommitPaths(ctx, mine, list, w.message(f), trailer)
+	if len(list) > 0 {
+		w.withEnd = made
+	}
+	return made, err
 }
 
 // listed gives the files of a list of tasks, by their names in the repository, as they will
@@ -275,7 +274,7 @@ func (w *local) listed(ctx context.Context, repo *gitx.Repo, f *Attempt, mine []
 }
 
 // written gives the files that events change, as they would be, where some files hold
-// something else than they do.
+// something else than they do. What an agent wrote in them is worded as it wrote it.
 func (w *local) written(ctx context.Context, base map[string][]byte, events []reprise.Event) (map[string][]byte, error) {
 	dry := durable.NewDryRun(w.led.Files())
 	for name, content := range base {
@@ -287,8 +286,8 @@ func (w *local) written(ctx context.Context, base map[string][]byte, events []re
 			return nil, err
 		}
 	}
-	for _, ev := range events {
-		if err := projectTo(ctx, dry, w.layout, w.ref, ev); err != nil {
+	for _, ev := range slices.DeleteFunc(slices.Clone(events), journalOnly) {
+		if err := journal.PlayOn(ctx, dry, w.layout, w.files, ev); err != nil && !errors.Is(err, reprise.ErrCannotRecord) {
 			return nil, err
 		}
 	}

@@ -76,6 +76,7 @@ type End struct {
 // local are the hands that work on this machine.
 type local struct {
 	*work
+	withEnd string              // the latest commit that has the end of its attempt in the list
 	running map[string]*process // by step
 	ends    chan End
 	notes   chan note
