@@ -85,6 +85,8 @@ type Git struct {
 	// IndexAt, if it replaces Changed, is when git's index was last written: later writes
 	// did not come from a checkout.
 	IndexAt time.Time
+	// AsHead says of files that were held against the head whether they are as it has them.
+	AsHead map[string]bool
 
 	// Commits are the latest of all local branches, newest first, as far back as was
 	// read. Complete says whether that is the whole history.
@@ -124,6 +126,9 @@ type Version struct {
 // Unchanged reports whether a file last written at a given time is as git has it. It is
 // false if unknown.
 func (g *Git) Unchanged(name string, written time.Time) bool {
+	if same, asked := g.AsHead[name]; asked {
+		return same
+	}
 	if !g.IndexAt.IsZero() {
 		return !written.After(g.IndexAt)
 	}

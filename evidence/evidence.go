@@ -22,13 +22,16 @@ import (
 
 // Options say how much is looked at. The zero value is for a full check.
 type Options struct {
-	// Cheap asks for what a quick overview needs: git's plain files and one
-	// log of the story folders, no status and no list of branches. NoGit asks git nothing.
+	// Cheap asks for what a quick overview needs: git's plain files, one
+	// log of the story folders and what the head has of Claimed, no status and no list of branches. NoGit asks git nothing.
 	Cheap, NoGit bool
 	// Paths are the files and folders whose changes are listed commit by
 	// commit, relative to the project. Empty stands for those the runs are in;
 	// in cheap mode for the folders of stories.
 	Paths []string
+	// Claimed are the files that runs which are complete were read from. In cheap mode
+	// they are held against the head: one that ends early there says nothing.
+	Claimed []string
 	// Environ is what git's environment is picked from, and what says where the
 	// sessions of agent CLIs are; nil stands for that of this process.
 	Environ []string
@@ -161,6 +164,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		}
 	}
 	if opts.Cheap {
+		ask.Heads = opts.Claimed
 		return ask
 	}
 	// Runs that are still open first: what is bounded must not be used up by

@@ -21,10 +21,11 @@ import (
 // its content is unknown. A committed removal is a decision; an uncommitted one may be an
 // accident, and the run would continue as if the file had never existed.
 
-// restore looks for runs that read files of which git has more. If such a run stands
-// differently with them, it is shown that way, with the files as unread. A run that is
-// missing entirely counts only if another one would be mistaken for it: removing or
-// moving a whole run is deliberate.
+// restore looks for runs that read files of which git has more. Such a run is shown with
+// what git has, and the files as unread: where it stands is not all that is in them, since
+// agents get them to read. A missing file counts if the run stands differently with it. A
+// run that is missing entirely counts only if another one would be mistaken for it:
+// removing or moving a whole run is deliberate.
 func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs []*reprise.Run, opts Options) ([]*reprise.Run, error) {
 	full, err := withLost(ctx, fsys, opts.git)
 	if err != nil || full == nil {
@@ -42,9 +43,12 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 			if err != nil {
 				continue // loading it from disk reports it
 			}
-			names := slices.DeleteFunc(full.lost(), func(name string) bool { return !seen.names[name] || then.Remade(name) })
+			same := at >= 0 && standsAs(runs[at], then)
+			names := slices.DeleteFunc(full.lost(), func(name string) bool {
+				return !seen.names[name] || then.Remade(name) || same && full.gone[name]
+			})
 			gone := slices.ContainsFunc(names, func(name string) bool { return full.gone[name] })
-			if len(names) == 0 || at >= 0 && (standsAs(runs[at], then) || !gone && ours.settles(runs[at], then)) || ours.explains(ref, opts.git, names) {
+			if len(names) == 0 || at >= 0 && !gone && ours.settles(runs[at], then) || ours.explains(ref, opts.git, names) {
 				continue
 			}
 			taken := func(r *reprise.Run) bool {

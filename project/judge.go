@@ -130,8 +130,8 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		j.views[r].tellLeft(files, j.Observed.Git)
 		if opts.Full {
 			offerMerge(r, j.Observed.Git, j.views[r].History.Worktree != nil)
-			j.views[r].tellShrunk(j.Observed.Git)
 		}
+		j.views[r].tellShrunk(j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		r.Overstep(j.views[r].overstepped())
 		j.views[r].doubt()
@@ -181,7 +181,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
+		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
 	})
 	j.Observed.Peers = runs
 	return runs, nil
@@ -374,9 +374,22 @@ func settled(g *reprise.Git) *reprise.Git {
 	return &c
 }
 
-// watched is a file system that keeps the hash of every file read through it.
+// claimed lists the files that runs which are complete were read from.
+func (res *Result) claimed(runs []*reprise.Run) (out []string) {
+	for _, r := range runs {
+		if r.State == reprise.Complete {
+			out = append(slices.AppendSeq(out, maps.Keys(res.read[r])), r.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// watched is a file system that keeps the name of every file read through it and, if asked
+// for, its hash.
 type watched struct {
 	*tree.FS
+	hash   bool
 	mu     sync.Mutex
 	hashes map[string]string
 }
@@ -408,6 +421,10 @@ func (w *watched) note(name string) {
 		return
 	}
 	sum := "-"
+	if !w.hash {
+		w.hashes[name] = sum
+		return
+	}
 	if f, info, err := doc.OpenRegular(w.FS, name); err == nil {
 		h := sha256.New()
 		if info.Size() > doc.MaxSize {

@@ -61,7 +61,7 @@ type Result struct {
 	seen    survey
 	watch   bool
 	held    *Held // not to be loaded
-	// read holds, for each run, the hashes of the files it was loaded from.
+	// read holds, for each run, the files it was loaded from, with their hashes if watched.
 	mu   sync.Mutex
 	read map[*reprise.Run]map[string]string
 }
@@ -259,16 +259,12 @@ func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 	if res.held.is(j.ref) {
 		return res.held.Run.Clone()
 	}
-	var fsys fs.FS = files
-	if res.watch {
-		w := &watched{FS: files, hashes: map[string]string{}}
-		fsys = w
-		defer func() {
-			res.mu.Lock()
-			defer res.mu.Unlock()
-			res.read[r] = w.hashes
-		}()
-	}
+	fsys := &watched{FS: files, hash: res.watch, hashes: map[string]string{}}
+	defer func() {
+		res.mu.Lock()
+		defer res.mu.Unlock()
+		res.read[r] = fsys.hashes
+	}()
 	lost := func(cause string) *reprise.Run {
 		return &reprise.Run{
 			Ref: j.ref, State: reprise.Unreadable, Reason: "its files could not be read",

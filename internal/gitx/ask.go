@@ -14,6 +14,7 @@ type Ask struct {
 	Hashes    []string // commits on record, may be abbreviated
 	Paths     []string // files and folders whose changes are listed commit by commit
 	Past      []string // files whose latest versions are fetched
+	Heads     []string // in a peek, files that are held against the head
 	Unmerged  []string // files and folders that are fetched from branches that changed them
 	Branches  []string // branches that runs work on
 	Worktrees []string // other checkouts whose uncommitted changes count
@@ -25,6 +26,7 @@ type Ask struct {
 
 const (
 	maxHashes         = 20_000
+	maxHeads          = 20_000
 	maxPaths          = 200
 	maxTracked        = 64 // branches whose distance to their upstream is counted
 	maxAskedWorktrees = 8

@@ -82,10 +82,13 @@ func beyond(name string, now, was []byte) []byte {
 			} else {
 				old, after = after, nil
 			}
-			ok = ok && bytes.Equal(constant(line), constant(old))
-		}
-		if len(now) > 0 && now[len(now)-1] != '\n' {
-			after = append([]byte{'\n'}, after...)
+			rest, same := bytes.CutPrefix(constant(old), constant(line))
+			if line[len(line)-1] != '\n' { // the end, perhaps in the middle of it
+				after = slices.Concat(rest, []byte{'\n'}, after)
+			} else {
+				same = same && len(rest) == 0
+			}
+			ok = ok && same
 		}
 	}
 	if !ok || len(bytes.TrimSpace(after)) == 0 {

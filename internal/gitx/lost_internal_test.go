@@ -14,6 +14,7 @@ func TestWhat_the_head_has_after_the_end_of_a_file(t *testing.T) {
 		{"a.md", "# Tasks\n\n- [x] T1 Pl", list, "an\n- [ ] T2 Build\n- [ ] T3 Ship\n"},
 		{"a.md", "# Tasks\n\n- [x] T1 Plan\n- [X] T2 Build\n", list, "- [ ] T3 Ship\n"},
 		{"a.md", "# Tasks\n\n- [x] T1 Plan\n- [X] T2 Build", list, "\n- [ ] T3 Ship\n"},
+		{"a.md", "# Tasks\n\n- [ ] T1 Plan\n- [X] T2 Bu", list, "ild\n- [ ] T3 Ship\n"},
 		{"a.md", "# Tasks\n\n- [x] T1 Plan\n- [ ] T3 Ship\n", list, ""},
 		{"a.md", list, list, ""},
 		{"a.md", list + "- [ ] T4 Tell\n", list, ""},

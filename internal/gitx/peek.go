@@ -5,20 +5,23 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 
 	"reprise"
 )
 
-// Peek is for answers that must be quick: what git's plain files tell, and one
-// process, a log of the commits on the head that touched ask.Paths; none at all
-// without paths. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
+// Peek is for answers that must be quick: what git's plain files tell, one process for
+// a log of the commits on the head that touched ask.Paths, and one for what the head has of
+// ask.Heads; none at all without either. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
 // Git's settings are not listed first, as in Open. A log that compares commits
 // with commits uses no filter and no driver once external programs and
-// conversions to text are off.
+// conversions to text are off, and neither does a list of what a commit has.
 func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git, []string, error) {
 	real, err := realDir(dir)
 	if err != nil {
@@ -52,15 +55,26 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	}
 	r := &Repo{dir: real, prefix: slashPrefix(p.top, real)}
 	ask = ask.clean(r.prefix)
-	if len(ask.Paths) == 0 || (git.Head == "" && !tables) {
+	if len(ask.Paths)+len(ask.Heads) == 0 || (git.Head == "" && !tables) {
 		return git, nil, nil
 	}
 	if r.git, err = newRunner(real, opts); err != nil {
 		return git, []string{"the history was not looked at: " + err.Error()}, nil
 	}
+	var wg sync.WaitGroup
+	wg.Go(func() { r.heads(ctx, git, ask.Heads) })
+	if len(ask.Paths) > 0 {
+		r.peekLog(ctx, p, git, ask)
+	}
+	wg.Wait()
+	return git, r.skipped, nil
+}
+
+// peekLog adds the commits on the head that touched ask.Paths, and what they left of files.
+func (r *Repo) peekLog(ctx context.Context, p place, git *reprise.Git, ask Ask) {
 	packs, _ := filepath.Glob(filepath.Join(globQuote(p.commonDir), "objects", "pack", "*.promisor"))
 	args := logArgs("--name-status", renames(len(packs) > 0), "--max-count="+strconv.Itoa(ask.MaxFileCommits), "HEAD", "--")
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
 		return readLog(in, func(e entry) {
 			e.OnHead, e.Branch, e.Files = true, git.Branch, r.relFiles(e.Files)
 			e.Edge = git.Shallow && len(e.parents) == 0
@@ -71,7 +85,57 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 		r.missed("the history was not fully looked at", r.refusal(err))
 	}
 	r.past(ctx, git, ask.Past)
-	return git, r.skipped, nil
+}
+
+// heads says which of the files are as the head has them, and adds to what is lost those
+// that end early. It starts one process, and one more where a file is not as the head has it.
+func (r *Repo) heads(ctx context.Context, git *reprise.Git, files []string) {
+	want := map[string]string{} // by what git calls them
+	args := []string{"ls-tree", "-z", "--full-tree", "HEAD", "--"}
+	for _, name := range files {
+		full := path.Clean(r.prefix + name)
+		if strings.HasPrefix(full, "../") || len(want) == maxHeads {
+			continue
+		}
+		want[full] = name
+		if dir := path.Dir(full); dir == "." {
+			args = append(args, full)
+		} else if dir += "/"; args[len(args)-1] != dir {
+			args = append(args, dir)
+		}
+	}
+	if len(want) == 0 {
+		return
+	}
+	was, same := map[string]string{}, map[string]bool{}
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		r.missed("whether files of state are as they were committed was not looked at", err)
+		git.Unheard = true
+		return
+	}
+	defer root.Close()
+	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		f := fields{in, 0}
+		return f.each(func(line string) error {
+			about, full, _ := strings.Cut(line, "\t")
+			words := strings.Fields(about)
+			name, asked := want[full]
+			if !asked || len(words) != 3 || !strings.HasPrefix(words[0], "100") {
+				return nil
+			}
+			if same[name] = blobAt(root, name, len(words[2])) == words[2]; !same[name] {
+				was[name] = words[2]
+			}
+			return nil
+		})
+	}, args...)
+	if err != nil {
+		r.missed("whether files of state are as they were committed was not fully looked at", r.refusal(err))
+		git.Unheard = true
+	}
+	git.AsHead = same
+	r.lost(ctx, git, was)
 }
 
 // slashPrefix is dir below top in the form git gives it.
