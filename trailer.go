@@ -4,12 +4,34 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // TrailerAccepted follows the key in the trailer of a commit that the engine makes once
 // everything an attempt must leave is there. Without it the commit is an agent's own and
 // may be one of several.
 const TrailerAccepted = "+accepted"
+
+// CommitSubject returns the first line of a commit that the engine makes for a step,
+// without characters that are invisible or change how others look.
+func CommitSubject(step, title string) string {
+	subject := step
+	if title != "" && title != step {
+		subject += ": " + title
+	}
+	subject = strings.Join(strings.Fields(strings.Map(printable, subject)), " ")
+	if r := []rune(subject); len(r) > 100 {
+		subject = string(r[:99]) + "…"
+	}
+	return subject
+}
+
+func printable(r rune) rune {
+	if !unicode.IsGraphic(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == unicode.ReplacementChar {
+		return ' '
+	}
+	return r
+}
 
 // TrailerWord returns an id in the form used in trailers, file names and sentences:
 // unchanged if it is short and consists of letters, digits, dots, dashes and underscores,

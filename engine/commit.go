@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"reprise"
 	"reprise/internal/gitx"
@@ -191,24 +190,8 @@ func (w *work) isState(name string) bool {
 
 // message is the subject of a commit that the engine makes.
 func (w *work) message(f *Attempt) string {
-	subject := f.Facts["commit_subject"]
-	if subject == "" {
-		subject = f.Step
-		if f.Unit.Title != "" && f.Unit.Title != f.Step {
-			subject += ": " + f.Unit.Title
-		}
+	if subject := f.Facts["commit_subject"]; subject != "" {
+		return reprise.CommitSubject(subject, "")
 	}
-	subject = strings.Join(strings.Fields(strings.Map(printable, subject)), " ")
-	if r := []rune(subject); len(r) > 100 {
-		subject = string(r[:99]) + "…"
-	}
-	return subject
-}
-
-// printable replaces characters that are invisible or change how others look.
-func printable(r rune) rune {
-	if !unicode.IsGraphic(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == unicode.ReplacementChar {
-		return ' '
-	}
-	return r
+	return reprise.CommitSubject(f.Step, f.Unit.Title)
 }

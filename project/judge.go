@@ -137,7 +137,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		j.views[r].doubt()
 		grader.Run(r)
 		j.views[r].dropLanded()
-		j.views[r].tellUnmerged(ctx, files, j.Observed.Git)
+		j.views[r].tellUnmerged(ctx, files, j.Observed.Git, runs)
 		res.tellUnread(r)
 		if j.Verified != nil {
 			j.unverified[r] = slices.Clone(r.Steps)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,13 +21,13 @@ import (
 // run's files, and commits that name a step, even if they have been merged, because a
 // tick may never have been committed. If the run was resumed here after that, the
 // question is already decided.
-func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
+func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, peers []*reprise.Run) {
 	r, l := v.Run, convention.Find(v.Run.Layout)
 	if git == nil || l == nil || !r.State.Open() || !filepath.IsLocal(filepath.FromSlash(r.Path)) {
 		return
 	}
 	begun := v.lastBegun().Truncate(time.Second) // git keeps whole seconds
-	named, order := v.namedInCommits(git, begun)
+	named, order, origin := v.namedInCommits(git, peers, begun)
 	again := fmt.Sprintf("`reprise resume %s --option continue` does it again here", reprise.Pasted(r.ID, "RUN"))
 	report := func(branch, message string) {
 		r.Report(reprise.Finding{
@@ -59,7 +60,7 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 		case branch == "":
 			r.Report(reprise.Finding{
 				Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
-				Message: fmt.Sprintf("commits here name %s, which another checkout worked on and which is not marked done here", steps),
+				Message: fmt.Sprintf("commits here name %s, which is not marked done here: %s", steps, cmp.Or(origin, "another checkout worked on it")),
 				Hint:    "mark what is finished in the file; " + again,
 			})
 		default:
@@ -101,8 +102,10 @@ func (v *View) namedInDropped(git *reprise.Git, begun time.Time) (steps []string
 
 // namedInCommits lists the open steps named by commits of other checkouts, by branch: ""
 // for what is here, the hash for those on no branch. order has the branch with the newest
-// commit first. For attempts made from here, the journal knows the outcome.
-func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[string][]string, order []string) {
+// commit first; origin says what those here were made for, "" if that is unknown. For
+// attempts made from here, the journal knows the outcome. Commits for a list that is no
+// longer here count if all the steps they name are also in this one.
+func (v *View) namedInCommits(git *reprise.Git, peers []*reprise.Run, begun time.Time) (steps map[string][]string, order []string, origin string) {
 	r, ours := v.Run, map[string]bool{reprise.TrailerLife(v.History.Began): true}
 	for _, ev := range v.Events {
 		if ev.Kind == reprise.RunStarted {
@@ -124,6 +127,7 @@ func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[stri
 		}
 	}
 	steps = map[string][]string{}
+	former := v.former(git, peers)
 	for i := range git.Commits {
 		c := &git.Commits[i]
 		branch := cmp.Or(c.Branch, c.Hash)
@@ -136,8 +140,11 @@ func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[stri
 		found := []string{traced[c.Hash]}
 		for _, value := range c.Steps {
 			run, step, life, _, ok := reprise.TrailerStep(value)
-			if ok && run == reprise.TrailerWord(r.ID) && !ours[life] {
+			if ok && (run == reprise.TrailerWord(r.ID) && !ours[life] || former[run]) {
 				found = append(found, open[step])
+				if why := madeFor(c, r, peers, former[run]); open[step] != "" && branch == "" && why != "" {
+					origin = why
+				}
 			}
 		}
 		for _, step := range found {
@@ -150,7 +157,54 @@ func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[stri
 			steps[branch] = append([]string{step}, steps[branch]...) // the newest commit comes first
 		}
 	}
-	return steps, order
+	return steps, order, origin
+}
+
+// former lists the words, as in trailers, of lists that are no longer here and that this
+// one may have been: every step that a commit finished for them is also in this one.
+func (v *View) former(git *reprise.Git, peers []*reprise.Run) map[string]bool {
+	out := map[string]bool{}
+	if !v.Run.Kind.Facts().Kept {
+		return out
+	}
+	for _, p := range peers {
+		if p.Gone() == nil {
+			out[reprise.TrailerWord(p.ID)] = false
+		}
+	}
+	subjects := map[string]bool{}
+	for i := range v.Run.Steps {
+		if s := &v.Run.Steps[i]; s.Title != "" && s.Title != s.ID {
+			subjects[reprise.TrailerWord(s.ID)+" "+reprise.CommitSubject(s.ID, s.Title)] = true
+		}
+	}
+	for i := range git.Commits {
+		c := &git.Commits[i]
+		for _, value := range c.Steps {
+			run, step, _, accepted, ok := reprise.TrailerStep(value)
+			if here, known := out[run]; !ok || !accepted || known && !here {
+				continue
+			}
+			out[run] = subjects[step+" "+c.Subject]
+		}
+	}
+	return out
+}
+
+// madeFor says which list a commit was made for, by the list that it changed; "" if that
+// is unknown.
+func madeFor(c *reprise.Commit, r *reprise.Run, peers []*reprise.Run, former bool) string {
+	for _, f := range c.Files {
+		switch name := f.Path; {
+		case name == r.Path:
+			return "they were made for this list, in which it was closed then"
+		case former && path.Base(name) == path.Base(r.Path):
+			return "they were made for " + name + ", which is no longer here"
+		case slices.ContainsFunc(peers, func(p *reprise.Run) bool { return p.ID == r.ID && p.Path == name }):
+			return "they were made for " + name + ", a list of the same name"
+		}
+	}
+	return ""
 }
 
 // doneIn lists the steps that are closed in one copy of a run and open in the other.
