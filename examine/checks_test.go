@@ -351,8 +351,8 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"none", reprise.CodeGitOperation, quiet(), 0, ""},
 
 		{"held", reprise.CodeIndexLock, lock(reprise.Alive), blocking, `live process ("git commit")`},
-		{"left behind", reprise.CodeIndexLock, lock(reprise.Dead), warning, "its owner is gone"},
-		{"unknown", reprise.CodeIndexLock, lock(reprise.LifeUnknown), warning, "unknown owner"},
+		{"left behind", reprise.CodeIndexLock, lock(reprise.Dead), blocking, "its owner is gone"},
+		{"unknown", reprise.CodeIndexLock, lock(reprise.LifeUnknown), blocking, "unknown owner"},
 		{"none", reprise.CodeIndexLock, quiet(), 0, ""},
 
 		{"another branch", reprise.CodeWrongBranch, branch(true), warning, `works on branch "auto/x", the checkout is on "main"`},

@@ -69,7 +69,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeSessionLive, blocking, "An agent session is working in the run's folder, or a command it started still runs there; an open but idle session is a warning, and the run does not continue automatically until you say so.", false, sessionLive},
 		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is only info if it is older.", false, begun(concurrent)},
 		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is unfinished in the checkout; it is a warning if the run works in another checkout.", false, inGit(gitOperation)},
-		{reprise.CodeIndexLock, warning, "Git's index, head or branch is locked, so nothing can be committed; it blocks while the holder is alive.", false, inGit(indexLock)},
+		{reprise.CodeIndexLock, blocking, "Git's index, head or branch is locked, so nothing can be committed; a warning for a run that works in a checkout of its own.", false, inGit(indexLock)},
 		{reprise.CodeCallInAir, warning, "An agent that worked in the run's folder began something and left no result, or its last turn has no end on record: info if it took effect completely or was not begun, a warning if that is unknown, a part is missing, or a session cannot be read.", false, callInAir},
 		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed, holds nothing, or is missing or ends early compared with the last commit: its content is unknown, and it blocks unless the next step creates the file.", false, nil},
 		{reprise.CodePermission, warning, "The file system refuses to let a file or folder be read: its content is unknown, and it blocks.", false, nil},

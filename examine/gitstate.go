@@ -58,23 +58,30 @@ func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 	if _, branch, ok := strings.Cut(l.Path, "refs/heads/"); ok {
 		what = "git's branch " + quote(strings.TrimSuffix(branch, ".lock"))
 	}
+	what += " is locked (" + name(l.Path) + ")"
+	remove := "remove the file " + name(l.Path)
+	if file := reprise.Pasted(l.Path, ""); file != "" {
+		remove = "`rm " + file + "` removes it"
+	}
 	switch l.Life {
 	case reprise.Alive:
-		f.Severity = reprise.Blocking
-		f.Message = what + " is locked by a live process"
+		f.Message = what + " by a live process"
 		if l.Holder != "" {
 			f.Message += " (" + quote(l.Holder) + ")"
 		}
 		f.Hint = "wait until that process ends"
 	case reprise.Dead:
-		f.Message = what + " is locked, and its owner is gone"
-		f.Hint = "remove the file " + name(l.Path) + "; until then nothing can be committed"
+		f.Message = what + ", and its owner is gone"
+		f.Hint = remove + "; until then nothing can be committed"
 	default:
-		f.Message = what + " is locked by an unknown owner"
-		f.Hint = "make sure that no git command is running, then remove the file " + name(l.Path)
+		f.Message = what + " by an unknown owner"
+		f.Hint = "make sure that no git command is running; then " + remove
 	}
 	if l.Reason != "" {
 		f.Message += ": " + l.Reason
+	}
+	if elsewhere(r) { // it has an index and a head of its own
+		f.Severity = reprise.Warning
 	}
 	return []reprise.Finding{f}
 }

@@ -295,7 +295,6 @@ func (s *job) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
-	s.warnOfLock(j)
 	return s.carry(e, j, choice)
 }
 
@@ -336,19 +335,6 @@ func (s *job) beside(waits string) (agreed bool, err error) {
 	p.say(plain(waits))
 	p.say("Type \"proceed\" if no one uses it while the run works; anything else cancels.")
 	return s.saysProceed(p)
-}
-
-// warnOfLock says, before anything is started, that git's index is locked and the work
-// could not be committed.
-func (s *job) warnOfLock(j judged) {
-	locks := slices.DeleteFunc(slices.Clone(j.run.Findings), func(f reprise.Finding) bool { return f.Code != reprise.CodeIndexLock })
-	if len(locks) > 0 {
-		s.opening = func() {
-			p := s.page(s.out)
-			p.section("Warnings:", findingTexts(locks, reprise.Warning), 0, linesMessage)
-			p.gap()
-		}
-	}
 }
 
 // preflight shows what starting a run would do and asks for confirmation. Nothing of the

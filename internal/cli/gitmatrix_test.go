@@ -129,7 +129,7 @@ func TestX6_git_matrix(t *testing.T) {
 			r.try(append([]string{"am"}, patches...)...)
 			return ""
 		}, want: []string{"git-mid-operation"}, exit: 11},
-		"abandoned index.lock": {make: func(r *repo) string { r.write(".git/index.lock", ""); return "" }, want: []string{"index-lock"}, exit: 10},
+		"abandoned index.lock": {make: func(r *repo) string { r.write(".git/index.lock", ""); return "" }, want: []string{"index-lock"}, exit: 11},
 		"held index.lock": {make: func(r *repo) string {
 			p := filepath.Join(r.dir, ".git/index.lock")
 			f, err := os.Create(p)
