@@ -2,6 +2,7 @@ package checklist_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -22,6 +23,7 @@ import (
 type sample struct {
 	archive string // of the scenarios
 	list    string
+	file    string // with before and after, if that is another one
 	run     string
 	open    []string // tasks in the order in which they are started
 	before  string   // what stands in the list where the second open task is not done
@@ -90,6 +92,11 @@ var samples = map[string]sample{
 		archive: "features-under-way", list: "feature_list.json", run: "feature_list", open: []string{"f-4", "f-3", "f-2"},
 		before: `"title": "Pay", "status": "not_started"`, after: `"title": "Pay", "status": "passing"`, begins: true,
 		ours: regexp.MustCompile(`features`),
+	},
+	"backlog": {
+		archive: "backlog-under-way", list: "backlog/config.yml", file: "backlog/tasks/task-10.1 - Print-the-label.md", run: "backlog",
+		open: []string{"task-3", "task-10.1", "task-10"}, before: `status: "To Do"`, after: `status: "Done"`, begins: true,
+		ours: regexp.MustCompile(`statuses|\x00|\A\s*\z`),
 	},
 	"beads": {
 		archive: "beads-under-way", list: ".beads/issues.jsonl", run: "issues", open: []string{"shop-b2.2", "shop-c3", "shop-b2.1"},
@@ -174,7 +181,8 @@ func TestAn_event_changes_the_status_of_its_task_and_nothing_else(t *testing.T) 
 			conventiontest.Recorded{Event: step(reprise.StepFinished, "no such task"), Cannot: true},
 			conventiontest.Recorded{Event: step(reprise.RunEnded, ""), Cannot: true},
 		)
-		was, is := string(before[s.list].Data), string(after[s.list].Data)
+		file := cmp.Or(s.file, s.list)
+		was, is := string(before[file].Data), string(after[file].Data)
 		if strings.Count(was, s.before) != 1 || strings.Count(is, s.after) != 1 {
 			t.Errorf("%q did not become %q:\n%s", s.before, s.after, is)
 		}

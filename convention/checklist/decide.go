@@ -34,7 +34,7 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Total == 0:
 		run.State, run.Reason = reprise.Unreadable, "the list contains no readable task"
 		return
-	case !open && !l.file.Whole():
+	case !open && (!l.file.Whole() || l.unread):
 		run.State, run.Reason = reprise.Unreadable, "part of the list cannot be read; of the rest "+so
 		return
 	case open && slices.ContainsFunc(l.overall, func(p place) bool { return p.status == reprise.Skipped }):

@@ -1,6 +1,6 @@
 // Package checklist reads and writes task lists kept by other tools: Markdown with check
-// boxes, or JSON, JSON lines and YAML with a status for each task. A run is one list, and
-// a step is a task without parts of its own.
+// boxes, JSON, JSON lines and YAML with a status for each task, or a file for each task. A
+// run is one list, and a step is a task without parts of its own.
 //
 // The differences between tools are entries in the table of families; reading, deciding,
 // recording and working on a list are the same for all.
@@ -27,6 +27,7 @@ const (
 	JSON  Form = "json"
 	Lines Form = "jsonl" // JSON lines, a task is a line
 	YAML  Form = "yaml"
+	Files Form = "files" // Markdown, a task is the front matter of a file
 )
 
 // Family describes the task lists of one tool.
@@ -90,6 +91,13 @@ type Family struct {
 	Position *regexp.Regexp
 	// Parallel is the mark of items that may be done in parallel with their neighbours.
 	Parallel string
+
+	// The following apply to files.
+
+	// Files are the places of the files next to the list, as patterns. Statuses is the key
+	// in the list, which is YAML, for the words that its tasks use.
+	Files    []string
+	Statuses string
 
 	// The following apply to the other forms.
 
@@ -258,6 +266,18 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Done: {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"deprecated", "cancelled"},
 			},
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
+		},
+		{
+			Name: "backlog", Form: Files, Shared: true, Statuses: "statuses", Files: []string{"tasks/*.md", "completed/*.md"},
+			Lists: []string{"backlog/config.yml", ".backlog/config.yml"}, Marks: []string{"backlog", ".backlog"},
+			// A task with parts is one, which comes after them.
+			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Needs: "dependencies", Within: "parent_task_id"},
+			Ranks: []string{"high", "medium", "low"},
+			Words: map[reprise.Status][]string{
+				reprise.Pending: {"To Do", "Todo", "Open", "Backlog", "Ready"}, reprise.InProgress: {"In Progress", "Doing"},
+				reprise.InReview: {"In Review", "Review"}, reprise.Done: {"Done", "Completed", "Closed"},
+				reprise.Blocked: {"Blocked", "On Hold", "Draft"}, reprise.Skipped: {"Cancelled", "Canceled", "Won't Do"},
+			},
 		},
 		{
 			Name: "beads", Form: Lines, Items: []string{""}, Pruned: true, Foreign: "external:",

@@ -120,6 +120,9 @@ func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		Inputs: []string{r.Path},
 		Data:   []reprise.Data{{Name: "item", Source: s.Source, Text: doc.Clip(s.ID+" "+s.Title, 8<<10)}},
 	}
+	if s.Path != r.Path {
+		a.Inputs = append(a.Inputs, s.Path)
+	}
 	for _, name := range l.family.Inputs {
 		name = strings.ReplaceAll(name, "{id}", u.ID)
 		at := path.Join(path.Dir(r.Path), name)

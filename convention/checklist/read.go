@@ -34,7 +34,10 @@ type list struct {
 	current    string // the part of the list that the tool says is being worked on
 	here       ledger.Value
 	overall    []place
-	said       string // the word that a task is to be recorded with, if that is known
+	latest     *doc.File // the file of a task that was changed last
+	unread     bool      // the file of a task cannot be read
+	statuses   []string  // the words for a status that the list says its tasks use
+	said       string    // the word that a task is to be recorded with, if that is known
 }
 
 // item is one task.
@@ -282,6 +285,9 @@ func (l Layout) ref(name, pattern string) reprise.Ref {
 	if !strings.Contains(path.Dir(pattern), "*") {
 		ref.ID = strings.TrimSuffix(path.Base(name), path.Ext(name))
 	}
+	if l.family.Form == Files {
+		ref.ID = strings.TrimPrefix(path.Base(path.Dir(name)), ".")
+	}
 	return ref
 }
 
@@ -295,7 +301,11 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	if out.conflicted = out.file.Conflicted(); out.conflicted {
 		out.items, out.whole, out.loose = nil, nil, nil
 	}
-	if l.family.Form != Boxes {
+	switch l.family.Form {
+	case Boxes:
+	case Files:
+		out.readFiles(r)
+	default:
 		out.readTree(r)
 	}
 	out.resolve()
@@ -413,6 +423,9 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	run := read.decided(ref)
 	run.Title = read.title
 	run.Active(read.file.MTime, read.file.At(0))
+	if read.latest != nil {
+		run.Active(read.latest.MTime, read.latest.At(0))
+	}
 	for i := range read.items {
 		read.report(r, &read.items[i])
 	}
@@ -456,6 +469,9 @@ func (l *list) step(it *item) reprise.Step {
 	s := reprise.Step{
 		ID: it.id, Title: it.text, Phase: it.phase, Path: l.file.Path, Role: it.role(),
 		Status: decides.status, Optional: it.spare(), Needs: it.needs, Source: it.places[0].source,
+	}
+	if l.family.Form == Files {
+		s.Path = it.file
 	}
 	for _, p := range it.places {
 		word := p.word

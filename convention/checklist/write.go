@@ -171,11 +171,14 @@ func (l *list) labelWord(status reprise.Status) string {
 	return l.word(status)
 }
 
-// spelt returns the word that the task was already read with, else the first of some words
-// or, for done, of those that the list uses.
+// spelt returns the word that the task was already read with, else the one that the list
+// says it uses, else the first of some words or, for done, of those that its tasks have.
 func (l *list) spelt(words []string, status reprise.Status) string {
 	if slices.Contains(words, l.said) {
 		return l.said
+	}
+	if i := slices.IndexFunc(l.statuses, func(used string) bool { return l.family.meaning(l.family.Words, used) == status }); i >= 0 {
+		return l.statuses[i]
 	}
 	used := func(word string) bool {
 		return slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.deciding().word == word })

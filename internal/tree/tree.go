@@ -257,6 +257,9 @@ func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 		t.note(func() { t.linked = append(t.linked, name) })
 		return l
 	}
+	if !t.opts.All && isHusk(name) {
+		return l
+	}
 	if !kept && !t.opts.All {
 		l.rules = t.readRules(name, all, above)
 	}
@@ -300,6 +303,17 @@ var vendored = map[string]bool{
 	".reprise": true,
 }
 
+// samples are folders of what looks like state and is no work: it is copied from there, or
+// tests read it. Below a folder that may hold state, they are names like any other.
+var samples = map[string]bool{"templates": true, "fixtures": true, "__fixtures__": true, "testdata": true}
+
+// isHusk reports whether a folder is where Claude Code makes checkouts. What is there and is
+// none is what one left.
+func isHusk(name string) bool {
+	in := path.Dir(name)
+	return path.Base(in) == "worktrees" && path.Base(path.Dir(in)) == ".claude"
+}
+
 // Archive is the folder of our own state. It is never listed.
 const Archive = link.StateDir
 
@@ -329,7 +343,7 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	if t.opts.All {
 		return true
 	}
-	if vendored[e.Name()] {
+	if vendored[e.Name()] || samples[e.Name()] && !t.marked(in) {
 		return false
 	}
 	if t.opts.Within != nil && !t.within(name) {
