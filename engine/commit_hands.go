@@ -222,6 +222,9 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	if err := w.recordHeld(ctx, f, changed, errCommitting); err != nil {
 		return "", err
 	}
+	if len(f.Ends) > 0 {
+		f.Ends[0].At = w.timeAfter(w.Now()) // the commit may have it
+	}
 	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
 	if whole {
 		return repo.Commit(ctx, w.message(f), trailer)

@@ -172,14 +172,13 @@ func (w *work) verify(stop context.Context, s *Seen) {
 
 // land makes the work of an attempt durable.
 func (w *work) land(stop context.Context, s *Seen) error {
-	at := w.Now()
 	s.Ends = accepted(s).Record
-	s.Ends[0].At = at
+	s.Ends[0].At = w.Now()
 	l, err := w.hands.Land(stop, &s.Attempt)
 	if err != nil {
 		return err // not even that could be put on record
 	}
-	l.At = at
+	l.At = s.Ends[0].At
 	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Result.Reply == nil {
 		l.Empty = !w.madeAny(&s.Attempt) && !w.changedAnything(context.WithoutCancel(stop), &s.Attempt)
 	}

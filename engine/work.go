@@ -410,7 +410,13 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 // not run ahead of the clock either, except by a second after an event that something
 // else recorded, so that every ledger can tell the two apart.
 func (w *work) timeOf(ev reprise.Event) time.Time {
-	at, now := ev.At, w.Now()
+	w.stamped = w.timeAfter(ev.At)
+	return w.stamped
+}
+
+// timeAfter is the time that an event would be recorded with now.
+func (w *work) timeAfter(at time.Time) time.Time {
+	now := w.Now()
 	if at.IsZero() {
 		at = now
 	}
@@ -427,7 +433,6 @@ func (w *work) timeOf(ev reprise.Event) time.Time {
 	default:
 		at = last.Add(time.Second)
 	}
-	w.stamped = at
 	return at
 }
 

@@ -92,3 +92,22 @@ func TestThe_status_line_of_a_phase_in_Chinese_is_read_and_recorded(t *testing.T
 		}
 	}
 }
+
+func TestLists_that_are_copied_or_tested_with_are_no_work(t *testing.T) {
+	t.Parallel()
+	list := &fstest.MapFile{Data: []byte("# Tasks: a\n\n- [ ] T001 a\n")}
+	tree := fstest.MapFS{}
+	for _, dir := range []string{"", "app/", ".specify/templates/", "templates/next/", "tests/fixtures/a/", "src/testdata/", "src/__fixtures__/"} {
+		tree[dir+"specs/templates/tasks.md"] = list
+	}
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "speckit" })
+	refs, err := checklist.New(checklist.Families()[i]).Find(tree)
+	var got []string
+	for _, ref := range refs {
+		got = append(got, ref.Path)
+	}
+	slices.Sort(got)
+	if want := []string{"app/specs/templates/tasks.md", "specs/templates/tasks.md"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+}

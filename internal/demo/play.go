@@ -122,6 +122,16 @@ func Plays() []Play {
 			Run:   []string{"tasks", "--path", "feature_list.json"}, Hold: "US-002", After: []string{"US-001"},
 		},
 		{
+			Layout: "backlog", Title: "a file for each task",
+			Files: map[string]string{
+				"backlog/config.yml":                      "statuses: [To Do, In Progress, Done]\n",
+				"backlog/tasks/task-1 - Add-the-route.md": "---\nid: task-1\ntitle: Add the route\nstatus: To Do\n---\n",
+				"backlog/tasks/task-2 - Answer.md":        "---\nid: task-2\ntitle: Answer with the version\nstatus: To Do\ndependencies: [task-1]\n---\n",
+				"backlog/tasks/task-3 - Document-it.md":   "---\nid: task-3\ntitle: Document it\nstatus: To Do\npriority: low\n---\n",
+			},
+			Run: []string{"tasks", "--path", "backlog"}, Hold: "task-2", After: []string{"task-1"},
+		},
+		{
 			Layout: "beads", Title: "issues with needs and priorities",
 			Files: map[string]string{".beads/issues.jsonl": healthIssues},
 			Run:   []string{"tasks", "--path", ".beads/issues.jsonl"}, Hold: "health-2", After: []string{"health-1"},

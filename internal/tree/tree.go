@@ -303,10 +303,6 @@ var vendored = map[string]bool{
 	".reprise": true,
 }
 
-// samples are folders of what looks like state and is no work: it is copied from there, or
-// tests read it. Below a folder that may hold state, they are names like any other.
-var samples = map[string]bool{"templates": true, "fixtures": true, "__fixtures__": true, "testdata": true}
-
 // isHusk reports whether a folder is where Claude Code makes checkouts. What is there and is
 // none is what one left.
 func isHusk(name string) bool {
@@ -343,7 +339,7 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	if t.opts.All {
 		return true
 	}
-	if vendored[e.Name()] || samples[e.Name()] && !t.marked(in) {
+	if vendored[e.Name()] {
 		return false
 	}
 	if t.opts.Within != nil && !t.within(name) {
