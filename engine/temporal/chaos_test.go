@@ -230,10 +230,14 @@ func (c *chaos) verify(id string, steps int) {
 			c.Errorf("%s: %s holds %q, want %q: %v", id, step, made, want, err)
 		}
 	}
-	// What was pushed is still there, whole.
-	refs := exec.Command("git", "--git-dir", c.remote, "for-each-ref", "--format=%(refname)", "refs/reprise/"+id)
-	if n := len(strings.Fields(c.must(refs))); n < steps {
-		c.Errorf("%s: only %d attempts are on the remote", id, n)
+	// What was pushed is still there, whole: on the branch, or on the ref of its attempt.
+	pushed := c.must(exec.Command("git", "--git-dir", c.remote, "log", "--format=%s", "refs/heads/"+temporal.Branch(id), "--glob=refs/reprise/"+id))
+	for step, number := range accepted {
+		if !strings.Contains(pushed, fmt.Sprintf("%s: attempt %s (done)\n", step, number)) {
+			c.Errorf("%s: attempt %s of %s is not on the remote", id, number, step)
+		}
 	}
+	refs := exec.Command("git", "--git-dir", c.remote, "for-each-ref", "--format=%(refname)", "--merged", "refs/heads/"+temporal.Branch(id), "refs/reprise/"+id)
+	c.Logf("%s: refs of attempts that the branch has: %d", id, len(strings.Fields(c.must(refs))))
 	c.must(exec.Command("git", "--git-dir", c.remote, "fsck", "--connectivity-only", "refs/heads/"+temporal.Branch(id)))
 }

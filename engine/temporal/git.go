@@ -571,16 +571,28 @@ func (c *Checkout) restoreJournal(ctx context.Context, folder, commit string) er
 }
 
 // Push pushes a commit to a ref of the remote that is at was, "" for a ref that must not
-// exist. The error is a *RejectedError if it is somewhere else.
-func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {
-	_, err := c.git(ctx, "push", "-q", "--force-with-lease="+ref+":"+was, c.mirror.Remote, commit+":"+ref)
-	for _, said := range []string{"stale info", "[rejected]", "cannot lock ref"} {
-		if err != nil && strings.Contains(err.Error(), said) {
-			return &RejectedError{ref, err.Error()}
-		}
+// exist, and with it removes refs of commits that this one has. Either all of that is done
+// or nothing; a remote that cannot promise it keeps the refs. The error is a *RejectedError
+// if a ref is somewhere else.
+func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...heldRef) error {
+	args := []string{"push", "-q", "--force-with-lease=" + ref + ":" + was}
+	refs := []string{c.mirror.Remote, commit + ":" + ref}
+	for _, h := range had {
+		args, refs = append(args, "--atomic", "--force-with-lease="+h.name+":"+h.at), append(refs, ":"+h.name)
+	}
+	_, err := c.git(ctx, append(args, refs...)...)
+	switch {
+	case err == nil:
+	case len(had) > 0 && strings.Contains(err.Error(), "does not support --atomic"):
+		return c.Push(ctx, commit, ref, was)
+	case slices.ContainsFunc([]string{"stale info", "[rejected]", "cannot lock ref"}, func(said string) bool { return strings.Contains(err.Error(), said) }):
+		return &RejectedError{ref, err.Error()}
 	}
 	return err
 }
+
+// heldRef is a ref of the remote and the commit that it is at.
+type heldRef struct{ name, at string }
 
 // head is the commit that is checked out now, whoever made it.
 func (c *Checkout) head(ctx context.Context) (string, error) {

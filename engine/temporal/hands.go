@@ -217,6 +217,17 @@ func (t *turn) clean() bool {
 	return true
 }
 
+// landed are the refs of the attempts whose work the next commit has. The branch keeps that
+// work from then on, and git looks at every ref of the remote at every push.
+func (t *turn) landed() (out []heldRef) {
+	for _, b := range t.brought {
+		if b.landed && b.commit != "" {
+			out = append(out, heldRef{AttemptRef(t.run.Ref.ID, b.Elsewhere), b.commit})
+		}
+	}
+	return out
+}
+
 // commit commits the state of the run, with the work that was accepted and without what
 // was not.
 func (t *turn) commit(ctx context.Context, subject string, result any) (string, commit, error) {

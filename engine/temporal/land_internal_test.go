@@ -206,6 +206,42 @@ func TestA_late_attempt_does_not_land(t *testing.T) {
 	}
 }
 
+// The ref of an attempt goes with the push that lands it, and only with that: a landing that
+// is refused keeps it, and so does a remote that cannot change two refs at once. (issue 19)
+func TestA_ref_of_an_attempt_goes_once_the_branch_has_its_work(t *testing.T) {
+	t.Parallel()
+	for name, atomic := range map[string]string{"a remote that changes refs at once": "true", "one that cannot": "false"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, oneStep)
+			b.git(b.remote, "config", "receive.advertiseAtomic", atomic)
+			a := b.worker("one")
+			in := b.attempted(a)
+			ref := AttemptRef("r", in.Start.Elsewhere)
+			held := func() string { return b.git(b.remote, "for-each-ref", "--format=%(objectname)", ref) }
+			branch, moved := "refs/heads/"+Branch("r"), b.git(b.remote, "commit-tree", "-p", Branch("r"), "-m", "moved", Branch("r")+"^{tree}")
+			c, err := a.Mirror.Checkout(t.Context(), b.git(b.remote, "rev-parse", branch), Branch("r"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			was := c.Base
+			b.git(b.remote, "update-ref", branch, moved)
+			rejected := new(RejectedError)
+			if err := c.Push(t.Context(), in.Result.Commit, branch, was, heldRef{ref, in.Result.Commit}); !errors.As(err, &rejected) || held() != in.Result.Commit {
+				t.Errorf("the branch moved: %v, and the ref is at %q", err, held())
+			}
+			b.git(b.remote, "update-ref", branch, was)
+			if l, err := a.land(t.Context(), b.next(), in); err != nil || l.Accepted == nil {
+				t.Fatalf("%+v, %v", l, err)
+			}
+			if gone := held() == ""; gone != (atomic == "true") {
+				t.Errorf("the ref is at %q", held())
+			}
+			b.git(b.remote, "merge-base", "--is-ancestor", in.Result.Commit, branch)
+		})
+	}
+}
+
 // The server lost sight of an attempt. What it pushed counts all the same. Where it pushed
 // nothing its policy decides: only a command that leaves nothing to check is asked about.
 // (issue 19)
@@ -495,7 +531,8 @@ func TestA_run_of_many_steps_is_carried(t *testing.T) {
 	}
 }
 
-// A worker keeps what it read, and notices when another one moved the branch, be it back.
+// A worker keeps what it read, and notices when another one moved the branch, or the remote
+// went back to what it had before.
 // (issue 19)
 func TestA_worker_notices_that_the_branch_moved(t *testing.T) {
 	t.Parallel()
@@ -516,6 +553,7 @@ func TestA_worker_notices_that_the_branch_moved(t *testing.T) {
 		land(who[1], fmt.Sprintf("s%d", i))
 	}
 	b.git(b.remote, "update-ref", "refs/heads/"+Branch("r"), before)
+	b.git(b.remote, "update-ref", AttemptRef("r", in.Start.Elsewhere), in.Result.Commit)
 	land(one, "s3")
 	in = b.tried(one, starts[0])
 	in.Decide = true
