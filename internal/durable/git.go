@@ -3,6 +3,8 @@ package durable
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +26,10 @@ type git struct {
 	program string
 	dir     string // the project
 	gitDir  string
+	common  string // where the refs of all checkouts are
 	format  string // sha1 or sha256
+	head    string // what was checked out when it was opened, "" if no commit
+	on      string // and the branch, with refs/heads/, "" if none
 	prefix  string // the project below the top of the checkout, "" or "a/b/"
 	at      string // a run's checkout below the project, "" or "a/b/"
 }
@@ -44,7 +49,8 @@ func openGit(ctx context.Context, dir string) (*git, error) {
 		return nil, errNoGit
 	}
 	g := &git{program: program, dir: dir}
-	out, err := g.run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir", "--show-object-format", "--is-inside-work-tree", "--show-prefix", "--show-toplevel")
+	out, err := g.run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-object-format", "--is-inside-work-tree", "--show-prefix", "--show-toplevel",
+		"--revs-only", "HEAD", "--symbolic-full-name", "HEAD")
 	if code(err) > 0 {
 		return nil, fmt.Errorf("%w: %v", errNoGit, err)
 	}
@@ -52,15 +58,25 @@ func openGit(ctx context.Context, dir string) (*git, error) {
 		return nil, err // it did not come to say whether there is one
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) != 5 || lines[2] != "true" {
+	if len(lines) < 6 || lines[3] != "true" {
 		return nil, errNoGit
 	}
-	g.gitDir, g.format, g.prefix = lines[0], lines[1], lines[3]
+	g.gitDir, g.common, g.format, g.prefix = lines[0], lines[1], lines[2], lines[4]
 	// core.worktree can name any folder; its files are not ours to bring back.
-	if filepath.Join(lines[4], filepath.FromSlash(g.prefix)) != dir {
-		return nil, fmt.Errorf("open repository %s: its files are said to be in another folder (%s)", dir, lines[4])
+	if filepath.Join(lines[5], filepath.FromSlash(g.prefix)) != dir {
+		return nil, fmt.Errorf("open repository %s: its files are said to be in another folder (%s)", dir, lines[5])
 	}
-	return g, nil
+	if len(lines) == 8 {
+		if g.head = lines[6]; lines[7] != "HEAD" {
+			g.on = lines[7]
+		}
+		return g, nil
+	}
+	// A branch without a commit is told by this alone.
+	if g.on, err = g.branch(ctx); err == nil {
+		g.head, err = g.commit(ctx, "HEAD")
+	}
+	return g, err
 }
 
 func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
@@ -120,6 +136,16 @@ func (g *git) commit(ctx context.Context, name string) (string, error) {
 // branch gives the branch that is checked out, with refs/heads/, "" if there is none.
 func (g *git) branch(ctx context.Context) (string, error) {
 	return g.line(ctx, "symbolic-ref", "--quiet", "HEAD")
+}
+
+// holds reports whether a ref of ours names a commit.
+func (g *git) holds(ctx context.Context, ref string) (bool, error) {
+	text, err := os.ReadFile(filepath.Join(g.common, filepath.FromSlash(ref)))
+	if id, hexErr := hex.DecodeString(strings.TrimSpace(string(text))); err == nil && hexErr == nil && len(id) >= sha1.Size {
+		return true, nil
+	}
+	commit, err := g.commit(ctx, ref) // it may be kept in another way
+	return commit != "", err
 }
 
 // line gives the one line a command printed, "" if it quietly says that there is none. A git

@@ -87,21 +87,11 @@ func (s *Store) gitAt(ctx context.Context, place string) (*git, error) {
 // keepTree keeps one working tree under a private ref. The contents go to git
 // as they are on the disk, byte by byte, past every filter and line end rule.
 func (s *Store) keepTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, ignored []string) error {
-	var err error
-	if tree.Head, err = g.commit(ctx, "HEAD"); err != nil {
-		return err
-	}
-	if tree.Branch, err = g.branch(ctx); err != nil {
-		return err
-	}
+	tree.Head, tree.Branch = g.head, g.on
 	if err := s.keepIndex(g, tree, snap); err != nil {
 		return err
 	}
-	names, err := s.treeFiles(ctx, g, ignored, snap)
-	if err != nil {
-		return err
-	}
-	staged, err := g.list(ctx, "ls-files", "-z", "--stage", "--full-name")
+	names, staged, err := s.treeFiles(ctx, g, ignored, snap)
 	if err != nil {
 		return err
 	}
@@ -120,8 +110,8 @@ func (s *Store) keepTree(ctx context.Context, g *git, snap *Snapshot, tree *Tree
 	if err != nil {
 		return err
 	}
-	kept, err := g.commit(ctx, tree.Ref)
-	if err == nil && kept == "" {
+	kept, err := g.holds(ctx, tree.Ref)
+	if err == nil && !kept {
 		err = fmt.Errorf("snapshot: git did not keep %s", tree.Ref)
 	}
 	return err
@@ -149,24 +139,28 @@ func (s *Store) keepIndex(g *git, tree *TreeState, snap *Snapshot) error {
 }
 
 // treeFiles lists the files of the tree: what git tracks, what is new, and what
-// is ignored and asked for.
-func (s *Store) treeFiles(ctx context.Context, g *git, ignored []string, snap *Snapshot) ([]string, error) {
-	names, err := g.list(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+// is ignored and asked for. staged is what the index has of them, as writeImport takes it.
+func (s *Store) treeFiles(ctx context.Context, g *git, ignored []string, snap *Snapshot) (names, staged []string, err error) {
+	list, err := g.list(ctx, "ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if g.at != "" {
-		for i := range names {
-			names[i] = g.at + names[i]
+	for _, line := range list { // "? PATH", or another letter and "MODE NAME STAGE\tPATH"
+		tag, name, _ := strings.Cut(line, " ")
+		if tag != "?" {
+			entry, below, _ := strings.Cut(name, "\t")
+			staged = append(staged, entry+"\t"+g.prefix+below)
+			name = below
 		}
+		names = append(names, g.at+name)
 	}
 	for _, extra := range ignored {
 		if err := s.addIgnored(extra, &names, snap); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(names), staged, nil
 }
 
 func (s *Store) addIgnored(name string, names *[]string, snap *Snapshot) error {

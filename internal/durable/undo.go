@@ -188,7 +188,7 @@ func (s *Store) PlanUndo(ctx context.Context, snap *Snapshot) (back, appeared []
 		}
 	}
 	var none Snapshot
-	names, err := s.treeFiles(ctx, g, snap.Ignored, &none)
+	names, _, err := s.treeFiles(ctx, g, snap.Ignored, &none)
 	for _, name := range names {
 		if _, statErr := s.fs.Stat(name); statErr == nil && !then[GitPath(name)] && treeName(name) {
 			appeared = append(appeared, name)
@@ -255,7 +255,7 @@ func (s *Store) restoreCheckout(ctx context.Context, g *git, snap *Snapshot, c *
 		return err
 	}
 	var none Snapshot
-	names, err := s.treeFiles(ctx, in, []string{c.State}, &none)
+	names, _, err := s.treeFiles(ctx, in, []string{c.State}, &none)
 	if err != nil {
 		return err
 	}
