@@ -26,13 +26,12 @@ func (w *work) commitOf(ctx context.Context, f *Attempt, key string, suffixes ..
 	if err != nil {
 		return "", nil
 	}
-	for _, suffix := range suffixes {
-		if commit, _, err = repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, key+suffix); err != nil {
-			return "", &gitx.NoAnswerError{Dir: repo.Dir(), Cause: err}
-		}
-		if commit != "" {
-			break
-		}
+	values := make([]string, len(suffixes))
+	for i, suffix := range suffixes {
+		values[i] = key + suffix
+	}
+	if commit, _, err = repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, values...); err != nil {
+		return "", &gitx.NoAnswerError{Dir: repo.Dir(), Cause: err}
 	}
 	return commit, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -222,6 +224,10 @@ func (r *Repo) askKnown(ctx context.Context, ask Ask, a *answers) {
 }
 
 func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
+	if w, ok := r.onlyCheckout(); ok {
+		a.worktrees = []reprise.Worktree{w}
+		return
+	}
 	list := func(end byte, args ...string) (err error) {
 		read := func(in *bufio.Reader) ([]reprise.Worktree, error) { return readWorktrees(in, end) }
 		a.worktrees, err = query(ctx, &r.git, read, append([]string{"worktree", "list", "--porcelain"}, args...)...)
@@ -234,6 +240,18 @@ func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
 	if err != nil {
 		r.missed("worktrees were not fully looked at", err)
 	}
+}
+
+// onlyCheckout is the checkout of a repository that has no other, as git would list it;
+// false where plain files do not tell that.
+func (r *Repo) onlyCheckout() (reprise.Worktree, bool) {
+	_, err := os.Lstat(filepath.Join(r.commonDir, "worktrees"))
+	if !errors.Is(err, fs.ErrNotExist) || r.bare || r.commonDir != filepath.Join(r.top, ".git") {
+		return reprise.Worktree{}, false
+	}
+	branch, commit := headFile(r.gitDir)
+	head, plain := plainHead(r.location, len(r.head))
+	return reprise.Worktree{Path: r.top, Head: head, Branch: branch, Detached: commit != "", Main: true}, plain
 }
 
 // askOthers looks for uncommitted changes in the other checkouts asked for.

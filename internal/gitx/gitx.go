@@ -104,8 +104,8 @@ func (o Options) timeout() time.Duration {
 	return 10 * time.Second
 }
 
-// Repo is one repository as seen from one folder in it. It holds no open files.
-type Repo struct {
+// location is what git says about where a folder lies.
+type location struct {
 	dir       string // the folder asked about, symbolic links resolved
 	top       string // the top of its checkout, "" if bare
 	prefix    string // dir below top, as a slash path that is empty or ends in "/"
@@ -114,6 +114,11 @@ type Repo struct {
 	head      string
 	bare      bool
 	shallow   bool
+}
+
+// Repo is one repository as seen from one folder in it. It holds no open files.
+type Repo struct {
+	location
 	partial   bool // objects may be missing and would have to be fetched
 	hasRemote bool
 	inherit   []*os.File
@@ -154,7 +159,8 @@ func (r *Repo) missed(what string, err error) {
 // Open finds the repository that dir lies in. The error is, or wraps, ErrNone,
 // ErrNoGit, a *RefusedError, a *NoAnswerError or context.Canceled.
 //
-// Open starts two processes. Both read settings only.
+// Open starts two processes, which read settings only. Where their answers are known and
+// still hold, it starts none.
 func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	r, err := open(ctx, dir, opts)
 	var refused *RefusedError
@@ -180,7 +186,7 @@ func open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{dir: real, git: git, inherit: opts.Inherit}
+	r := &Repo{location: location{dir: real}, git: git, inherit: opts.Inherit}
 	var (
 		wg        sync.WaitGroup
 		safe      runner
@@ -188,7 +194,7 @@ func open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 		configErr error
 	)
 	wg.Go(func() { safe, settings, configErr = git.neutral(ctx, real) })
-	err = r.locate(ctx)
+	err = r.find(ctx)
 	wg.Wait()
 	if errors.Is(err, ErrNone) && place.kind == placeUnknown {
 		err = &RefusedError{Dir: AbsPath(real), Reason: unread.Error()}
@@ -220,6 +226,25 @@ func realDir(dir string) (string, error) {
 		return "", errors.New("not a folder")
 	}
 	return real, nil
+}
+
+// find locates the repository, or takes git's word of before and reads the head anew.
+func (r *Repo) find(ctx context.Context) error {
+	asked := false
+	is, err := once(&r.git, "place", r.dir, func(is location) bool { return !is.bare && is.head != "" }, func() (location, error) {
+		asked = true
+		err := r.locate(ctx)
+		return r.location, err
+	})
+	if asked || err != nil {
+		return err
+	}
+	head, plain := plainHead(is, len(is.head))
+	if !plain {
+		return r.locate(ctx)
+	}
+	r.location, r.head = is, head
+	return nil
 }
 
 // locate asks git where the repository is. Each answer is one line; the ones

@@ -53,7 +53,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	if info, err := os.Stat(filepath.Join(p.commonDir, "shallow")); err == nil {
 		git.Shallow = info.Size() > 0
 	}
-	r := &Repo{dir: real, prefix: slashPrefix(p.top, real)}
+	r := &Repo{location: location{dir: real, prefix: slashPrefix(p.top, real)}}
 	ask = ask.clean(r.prefix)
 	if len(ask.Paths)+len(ask.Heads) == 0 || (git.Head == "" && !tables) {
 		return git, nil, nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,9 @@ func newRunner(dir string, opts Options) (runner, error) {
 func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runner, []setting, error) {
 	out := *g
 	out.dir, out.env = dir, environment(g.environ, profile)
-	settings, err := query(ctx, &out, readSettings, "config", "-z", "--list")
+	settings, err := once(&out, "settings", dir, noIncludes, func() ([]setting, error) {
+		return query(ctx, &out, readSettings, "config", "-z", "--list")
+	})
 	if err != nil && exitCode(err) < 0 {
 		return out, nil, err
 	}
@@ -56,6 +59,11 @@ func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runn
 	}
 	out.env = environment(g.environ, append(set, more...))
 	return out, settings, nil
+}
+
+// noIncludes reports whether settings come from the usual files alone.
+func noIncludes(settings []setting) bool {
+	return !slices.ContainsFunc(settings, func(s setting) bool { return s.section == "include" || s.section == "includeif" })
 }
 
 // callError is a call of git that did not go well.

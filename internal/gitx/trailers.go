@@ -11,14 +11,15 @@ import (
 )
 
 // HasTrailer looks for the latest commit of a branch, or of the commit named,
-// that carries a trailer. "HEAD" stands for what is checked out. A repository without any
-// commit but our own snapshots has none that does.
-func (r *Repo) HasTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
+// that carries a trailer with the first of the values that one has. "HEAD" stands for
+// what is checked out. A repository without any commit but our own snapshots has none that
+// does.
+func (r *Repo) HasTrailer(ctx context.Context, rev, key string, values ...string) (commit string, found bool, err error) {
 	at, err := spelled(rev)
 	if err != nil {
 		return "", false, err
 	}
-	if commit, found, err = r.latest(ctx, key, value, "--end-of-options", at+"^{commit}"); err != nil {
+	if commit, found, err = r.latest(ctx, key, values, "--end-of-options", at+"^{commit}"); err != nil {
 		if any, no := r.git.line(ctx, "rev-list", "-n", "1", "--branches", "--reflog"); no == nil && any == "" {
 			err = nil
 		}
@@ -33,14 +34,14 @@ func (r *Repo) StrayTrailer(ctx context.Context, rev, key, value string) (commit
 	if err != nil {
 		return "", false, err
 	}
-	return r.latest(ctx, key, value, "--branches", "--reflog", "--not", "--end-of-options", at+"^{commit}")
+	return r.latest(ctx, key, []string{value}, "--branches", "--reflog", "--not", "--end-of-options", at+"^{commit}")
 }
 
 // AllTrailers lists the commits that carry a trailer with one of the values, the oldest
 // first, wherever they are: on a branch, or on none and made not long ago. All values
 // begin with the first.
 func (r *Repo) AllTrailers(ctx context.Context, key string, values ...string) (commits []string, err error) {
-	err = r.findTrailer(ctx, key, values[0], func(commit, value string) error {
+	err = r.findTrailer(ctx, key, values[:1], func(commit, value string) error {
 		if slices.Contains(values, value) {
 			commits = append(commits, commit)
 		}
@@ -74,27 +75,34 @@ func (r *Repo) Patch(ctx context.Context, commit string, limit int64) (text stri
 	return string(out), whole, err
 }
 
-// latest is the newest commit with a trailer among those that git log lists.
-func (r *Repo) latest(ctx context.Context, key, value string, where ...string) (commit string, found bool, err error) {
-	err = r.findTrailer(ctx, key, value, func(hash, has string) error {
-		if has != value {
-			return nil
+// latest is the newest commit among those that git log lists whose trailer has the first
+// of the values that one has.
+func (r *Repo) latest(ctx context.Context, key string, values []string, where ...string) (commit string, found bool, err error) {
+	better := values
+	err = r.findTrailer(ctx, key, values, func(hash, has string) error {
+		if i := slices.Index(better, has); i >= 0 {
+			commit, better = hash, better[:i]
 		}
-		commit, found = hash, true
-		return errEnough
+		if len(better) == 0 {
+			return errEnough
+		}
+		return nil
 	}, where...)
-	return commit, found, err
+	return commit, commit != "", err
 }
 
-// findTrailer hands the commits whose trailer may begin with a value to use, each with
-// each value of that trailer.
-func (r *Repo) findTrailer(ctx context.Context, key, value string, use func(commit, value string) error, where ...string) error {
-	if strings.ContainsAny(key+value, "\r\n\x00") || value == "" {
+// findTrailer hands the commits whose trailer may begin with one of the values to use,
+// each with each value of that trailer.
+func (r *Repo) findTrailer(ctx context.Context, key string, values []string, use func(commit, value string) error, where ...string) error {
+	if strings.ContainsAny(key+strings.Join(values, ""), "\r\n\x00") || slices.Contains(values, "") {
 		return nil // none of our commits carries that
 	}
 	args := []string{
-		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--grep=" + key + ": " + value,
+		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings",
 		"--format=tformat:%H%x00%(trailers:key=" + key + ",valueonly,separator=%x1f)",
+	}
+	for _, value := range values {
+		args = append(args, "--grep="+key+": "+value)
 	}
 	args = append(append(args, where...), "--")
 	return r.git.stream(ctx, nil, func(in *bufio.Reader) error {
