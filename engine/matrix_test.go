@@ -222,7 +222,13 @@ func play(t testing.TB, from, name string, n int) (k killed, err error) {
 		return k, fmt.Errorf("the first engine ends with %d: %s", code, out)
 	}
 	k.cut = k.sites[len(k.sites)-1]
-	if out, code = k.engine(-1); code != exitDone {
+	// A keeper or a git of the killed one may still be at work, and holds the lease until
+	// it has ended: that the next engine is turned away until then is a promise as well.
+	deadline := time.Now().Add(time.Minute)
+	for out, code = k.engine(-1); code == exitHeld && time.Now().Before(deadline); out, code = k.engine(-1) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if code != exitDone {
 		return k, fmt.Errorf("the second engine ends with %d: %s", code, out)
 	}
 	return k, nil

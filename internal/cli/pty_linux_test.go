@@ -173,6 +173,15 @@ func (c *console) lines() []string {
 				if len(screen) > row && column < len(screen[row]) {
 					screen[row] = slices.Insert(screen[row], column, slices.Repeat([]rune{' '}, n)...)
 				}
+			case 'L': // what is pushed below the last line is gone
+				if len(screen) > row {
+					screen = slices.Insert(screen, row, make([][]rune, n)...)
+					screen = screen[:min(len(screen), top+c.rows)]
+				}
+			case 'M':
+				if len(screen) > row {
+					screen = slices.Delete(screen, row, min(row+n, len(screen)))
+				}
 			case 'm', 'h', 'l', 'u', 'p', 'W':
 			default:
 				c.t.Fatalf("an escape that is not known: %q", esc)
