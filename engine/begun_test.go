@@ -30,7 +30,7 @@ func TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed(t *testing.T) {
 		names = strings.Split(only, ",")
 	} else if os.Getenv("REPRISE_MATRIX") == "" {
 		names = nil
-		some := sample.Every(t, 2)
+		some := sample.Every(t, 3)
 		for i, name := range []string{"file", "epic", "spec-loop", "build", "plans"} { // each layout, with runs below one
 			if some(i) {
 				names = append(names, name)

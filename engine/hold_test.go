@@ -269,7 +269,7 @@ func TestO1_O4_killed_while_work_cannot_be_committed(t *testing.T) {
 	for n := recorded - 2; n <= ops; n++ { // what comes before comes before in any run
 		points = append(points, n)
 	}
-	points = few(rand.New(rand.NewPCG(seedOf(t), 0)), points, 12)
+	points = few(rand.New(rand.NewPCG(seedOf(t), 0)), points, 7)
 	seen := make(chan bool, len(points))
 	parallel(2, points, func(n int) {
 		k := killed{name: "file", dir: filepath.Join(t.TempDir(), "p")}
@@ -283,7 +283,7 @@ func TestO1_O4_killed_while_work_cannot_be_committed(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		if out, code := k.engine(-1); code != exitDone {
+		if out, code := k.next(); code != exitDone {
 			t.Errorf("killed before %d: then %d %s", n, code, out)
 			return
 		}

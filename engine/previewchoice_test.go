@@ -154,10 +154,10 @@ func choicesFor(r *reprise.Run) []engine.Choice {
 // TestX10_O2_a_preview_of_a_choice_is_what_it_does stops every workflow on its way
 // and once it waits or is done, and holds the preview of every way to continue against
 // what it does: refused with the same words, or the same edits before the same first
-// step. One way in seven is drawn, others for each workflow.
+// step. One way in eleven is drawn, others for each workflow.
 func TestX10_O2_a_preview_of_a_choice_is_what_it_does(t *testing.T) {
 	t.Parallel()
-	drawn := sample.Every(t, 7)
+	drawn := sample.Every(t, 11)
 	for k, w := range workflows {
 		for name, after := range map[string]int{"middle": 2, "end": 100} {
 			if name == "end" && w.name != "build" && w.name != "sdc" {
