@@ -45,7 +45,10 @@ IN_MEMORY = t=/dev/shm/reprise-test.$$$$; \
 	if { test "$$(df -Pk /dev/shm | awk 'END {print $$4}')" -gt 4000000 && cp "$$(command -v true)" $$t && $$t; } 2>/dev/null; then \
 	  export GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR=/dev/shm; fi; rm -f $$t;
 
-# The tests of the engine take longest, and begin first.
+# The tests of the engine and of the commands take longest, and begin first. They wait for
+# what they start more often than they work: one package more than there are processors is
+# tested at a time.
+SIDE_BY_SIDE = $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
 test: check ## formatting, vet, and every test; of kills, power cuts and damage a sample
 	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
 	@command -v chromium >/dev/null || test -n "$$REPRISE_BROWSER" || echo "chromium: it is not here, the tests of the pages in a browser are left out; apt-get install chromium"
@@ -54,9 +57,9 @@ test: check ## formatting, vet, and every test; of kills, power cuts and damage 
 	@$(IN_MEMORY) \
 	if command -v gcc >/dev/null 2>&1; then \
 	  echo "$(GO) test -race $(CONCURRENT)"; { $(RACE) -run _parallel_ ./convention/eventrun; one=$$?; $(RACE) $(CONCURRENT) && exit $$one; } & raced=$$!; \
-	  $(GO) test -vet=off -timeout 30m $$($(GO) list ./engine ./... | grep -vxF "$$($(GO) list $(CONCURRENT))"); tested=$$?; \
+	  $(GO) test -vet=off -p $(SIDE_BY_SIDE) -timeout 30m $$($(GO) list ./engine ./internal/cli ./... | grep -vxF "$$($(GO) list $(CONCURRENT))"); tested=$$?; \
 	  wait $$raced && exit $$tested; \
-	else echo "race detector: left out, it needs a C compiler"; $(GO) test -vet=off -timeout 30m ./...; fi
+	else echo "race detector: left out, it needs a C compiler"; $(GO) test -vet=off -p $(SIDE_BY_SIDE) -timeout 30m ./engine ./internal/cli ./...; fi
 
 nightly: cross mutants crash soak fuzz test-release ## all of it: every kill, power cut, damage and mutant (a day)
 	REPRISE_ALL=1 RAPID_SEED=0 $(GO) test -count 1 -timeout 12h ./...
