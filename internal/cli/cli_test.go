@@ -3,11 +3,14 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +44,11 @@ func TestMain(m *testing.M) {
 		// A shell starts what runs in its background like that. What the tests start
 		// is to hear of an interrupt all the same.
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
+	// Most of these tests wait for the processes that they start. A flag of the call is
+	// read later, and wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"reprise": program})
 }
