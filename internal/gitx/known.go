@@ -2,18 +2,19 @@ package gitx
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
 // A decision asks about the same folder several times. Where the repository is and what
-// its settings say is asked of git once, and again as soon as one of the files that
-// tell it is another one.
+// its settings say is asked of git once, and again as soon as the files that tell it say
+// something else.
 
 // knownFor is how long an answer holds at most: some of what it rests on, as settings of
 // the whole machine that lie in an unusual place, is in no file that we know of.
@@ -21,10 +22,6 @@ const knownFor = 10 * time.Second
 
 // maxKnown bounds how many answers are kept.
 const maxKnown = 64
-
-// racy is how close to an answer a file may have been written: two writes within one
-// tick of the file system's clock look the same.
-const racy = 50 * time.Millisecond
 
 // known are answers of git, by what was asked in which folder and environment.
 var known struct {
@@ -38,51 +35,36 @@ type knownAnswer struct {
 	value any
 }
 
-// basis is what an answer about a folder rests on.
+// basis is what an answer about a folder rests on: where its repository is by the names
+// of folders, and what is written in the files that git reads before anything else.
 type basis struct {
-	place place
-	files []fs.FileInfo // nil where there is none
+	place   place
+	shallow bool
+	files   string
 }
 
-// basis looks at the files that tell where the repository of a folder is and what its
-// settings are. It is false where that is not told by plain files alone.
-func (g *runner) basis(dir string) (basis, bool) {
-	p, err := findGitDir(dir)
-	if err != nil || p.kind != placeNormal {
-		return basis{}, false
+// basis looks at that. It is false where plain files alone do not tell it.
+func (g *runner) basis(dir string) (b basis, plain bool) {
+	var err error
+	if b.place, err = findGitDir(dir); err != nil || b.place.kind != placeNormal {
+		return b, false
 	}
 	home, _ := lookup(g.env, "HOME")
 	own, _ := lookup(g.env, "XDG_CONFIG_HOME")
-	b := basis{place: p}
+	var all strings.Builder
 	for _, file := range []string{
-		g.program, filepath.Join(p.top, ".git"), filepath.Join(p.commonDir, "config"), filepath.Join(p.gitDir, "config.worktree"),
-		filepath.Join(p.commonDir, "shallow"), filepath.Join(home, ".gitconfig"),
+		filepath.Join(b.place.commonDir, "config"), filepath.Join(b.place.gitDir, "config.worktree"), filepath.Join(home, ".gitconfig"),
 		filepath.Join(cmp.Or(own, filepath.Join(home, ".config")), "git", "config"), "/etc/gitconfig",
 	} {
-		info, err := os.Stat(file)
-		if err != nil && !os.IsNotExist(err) {
-			return basis{}, false
+		text, err := readBounded(file, maxSmall)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return b, false
 		}
-		b.files = append(b.files, info)
+		fmt.Fprintf(&all, "%t %d %s", err == nil, len(text), text)
 	}
+	info, err := os.Stat(filepath.Join(b.place.commonDir, "shallow"))
+	b.shallow, b.files = err == nil && info.Size() > 0, all.String()
 	return b, true
-}
-
-// same reports whether nothing of the basis changed.
-func (b basis) same(now basis) bool {
-	return b.place == now.place && slices.EqualFunc(b.files, now.files, func(a, c fs.FileInfo) bool {
-		if a == nil || c == nil {
-			return a == nil && c == nil
-		}
-		return os.SameFile(a, c) && a.Mode() == c.Mode() && (a.IsDir() || a.ModTime().Equal(c.ModTime()) && a.Size() == c.Size())
-	})
-}
-
-// settled reports whether every file of the basis was written well before a moment.
-func (b basis) settled(at time.Time) bool {
-	return !slices.ContainsFunc(b.files, func(f fs.FileInfo) bool {
-		return f != nil && !f.IsDir() && f.ModTime().After(at.Add(-racy))
-	})
 }
 
 // once gives what ask says about a folder, or said of it before if that still holds.
@@ -98,11 +80,11 @@ func once[T any](g *runner, what, dir string, lasting func(T) bool, ask func() (
 	known.Lock()
 	have, ok := known.answers[key]
 	known.Unlock()
-	if ok && now.Sub(have.at) < knownFor && have.basis.same(b) {
+	if ok && now.Sub(have.at) < knownFor && have.basis == b {
 		return have.value.(T), nil
 	}
 	value, err := ask()
-	if err == nil && lasting(value) && b.settled(now) {
+	if err == nil && lasting(value) {
 		known.Lock()
 		defer known.Unlock()
 		if known.answers == nil || len(known.answers) >= maxKnown {
