@@ -4,7 +4,7 @@ package reprise
 // reused.
 const (
 	CodeUnreadable        = "unreadable-file"        // a file of the run cannot be read or parsed
-	CodePermission        = "permission"             // the file system refused to let us read it
+	CodePermission        = "permission"             // the file system refused to let us read or write it
 	CodeNotRegular        = "not-regular-file"       // a FIFO, device or folder where a file belongs
 	CodeLinkOutside       = "link-out-of-tree"       // the link leaves the project and is not followed
 	CodeTooLarge          = "file-too-large"         // larger than the limit; the rest is unknown

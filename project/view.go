@@ -357,16 +357,32 @@ func (v *View) blockedBelow(fsys fs.FS) *reprise.Finding {
 }
 
 // noRoom returns that working on a run could not be recorded, nil if there is room on the
-// disk.
+// disk and all of it can be written.
 func noRoom(root string, r *reprise.Run) *reprise.Finding {
+	f := reprise.Finding{
+		Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path}, Hint: "make room on the disk",
+	}
 	err := durable.Room(root)
+	if err == nil {
+		err = durable.Writable(root, r.Path)
+	}
 	if err == nil {
 		return nil
 	}
-	return &reprise.Finding{
-		Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
-		Message: "nothing can be recorded: " + err.Error(), Hint: "make room on the disk",
+	if fixed := new(durable.ReadOnlyError); errors.As(err, &fixed) {
+		f.Code, f.Source.File = reprise.CodePermission, fixed.Path
+		file := reprise.Pasted(fixed.Path, "FILE")
+		switch {
+		case errors.Is(err, syscall.EROFS):
+			f.Hint = "its file system is read-only: work on a copy that can be written"
+		case errors.Is(err, syscall.EPERM):
+			f.Hint = "it is marked as not to be changed; `sudo chattr -i " + file + "` allows it again"
+		default:
+			f.Hint = "`chmod u+w " + file + "`, or work as the user that it belongs to"
+		}
 	}
+	f.Message = "nothing can be recorded: " + err.Error()
+	return &f
 }
 
 // misread returns what keeps settings or a workflow file from being read: each mistake in

@@ -22,6 +22,10 @@ func infoOf(info fs.FileInfo) Info {
 	return out
 }
 
+// keeps reports whether a file cannot even be replaced: it may not be changed, or nothing on
+// its file system.
+func keeps(err error) bool { return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS) }
+
 // writeOnce is a single write(2); os.File.Write would continue after a short one
 // and could leave a hole in the middle of a record.
 func writeOnce(f *os.File, p []byte) (int, error) {

@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -49,6 +50,66 @@ func Room(dir string) error {
 func room(free uint64, reserved int64) error {
 	if need := uint64(leastRoom - min(reserved, defaultRoom)); free < need {
 		return fmt.Errorf("only %d KiB are free on the disk, and %d are needed at the least", free>>10, need>>10)
+	}
+	return nil
+}
+
+// ReadOnlyError tells of a file or folder that has to be written and cannot be.
+type ReadOnlyError struct {
+	Path  string // below the project or absolute
+	Cause error
+}
+
+// Error implements error.
+func (e *ReadOnlyError) Error() string { return "write " + e.Path + ": " + e.Cause.Error() }
+
+// Unwrap returns why.
+func (e *ReadOnlyError) Unwrap() error { return e.Cause }
+
+// Writable asks, without writing, for what working on a run writes: its files, our state
+// and git's. The error is a *ReadOnlyError; nil if nothing speaks against it. A file is
+// replaced by a new one, so what its mode says does not count: only its folder's does, and
+// what keeps a file in its place.
+func Writable(root, run string) error {
+	if !filepath.IsLocal(filepath.FromSlash(run)) {
+		return nil
+	}
+	at := filepath.Join(root, filepath.FromSlash(run))
+	files, folders := []string{at}, []string{filepath.Dir(at), filepath.Join(root, StateDir), filepath.Join(root, journalDir)}
+	if info, err := os.Stat(at); err == nil && info.IsDir() {
+		files, folders[0] = nil, at
+	}
+	if _, err := os.Lstat(folders[1]); errors.Is(err, fs.ErrNotExist) {
+		folders = append(folders, root) // it is made there
+	}
+	for dir := root; ; dir = filepath.Dir(dir) {
+		git := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(git); err == nil {
+			if info.IsDir() {
+				files = append(files, filepath.Join(git, "index"), filepath.Join(git, "HEAD"))
+				folders = append(folders, git, filepath.Join(git, "objects"), filepath.Join(git, "refs", "heads"))
+			}
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	refuses := func(path string, err error) error {
+		if rel, no := filepath.Rel(root, path); no == nil && filepath.IsLocal(rel) {
+			path = filepath.ToSlash(rel)
+		}
+		return &ReadOnlyError{path, err}
+	}
+	for _, dir := range folders {
+		if err := mayWrite(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errors.ErrUnsupported) {
+			return refuses(dir, err)
+		}
+	}
+	for _, file := range files {
+		if err := mayWrite(file); keeps(err) {
+			return refuses(file, err)
+		}
 	}
 	return nil
 }
