@@ -254,9 +254,9 @@ func (l *list) openNeeds(it *item) []string {
 
 // reliedOn reports whether an open task needs a task with parts.
 func (l *list) reliedOn(whole *item) bool {
+	part := func(id string) bool { it := l.find(id); return it != nil && whole.has(it) }
 	return slices.ContainsFunc(l.items, func(it item) bool {
-		part := func(id string) bool { return strings.HasPrefix(id, whole.id+".") }
-		return !it.status().Closed() && !part(it.id) && slices.ContainsFunc(it.needs, part)
+		return !it.status().Closed() && !whole.has(&it) && slices.ContainsFunc(it.needs, part)
 	})
 }
 
@@ -274,7 +274,7 @@ func (l *list) skippedNeeds(it *item) (out []*item) {
 // wholeBegun returns a begun task that this one is part of, or "".
 func (l *list) wholeBegun(it *item) string {
 	for _, w := range l.whole {
-		if begun(w.status()) && strings.HasPrefix(it.id, w.id+".") {
+		if begun(w.status()) && w.has(it) {
 			return w.id
 		}
 	}
@@ -285,7 +285,7 @@ func (l *list) wholeBegun(it *item) string {
 // A parent's ticked box does not say that much: people tick it early.
 func (l *list) over(it *item) bool {
 	return slices.ContainsFunc(l.whole, func(w item) bool {
-		return w.places[0].label.There() && w.status().Closed() && strings.HasPrefix(it.id, w.id+".")
+		return w.places[0].label.There() && w.status().Closed() && w.has(it)
 	})
 }
 

@@ -49,6 +49,8 @@ type item struct {
 	optional        bool     // need not be done
 	person          bool     // only a person can do it
 	leads           bool     // stands for its whole phase
+	indent          int      // of its box
+	heads           bool     // is the heading of its parts
 	parts           []string // the tasks that are part of it
 	rank            int      // its urgency, 0 the most urgent
 	needs           []string
@@ -323,13 +325,13 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 // add adds a task. One with the id and the words of another in the same section is the
 // same task in another place; anywhere else, or with other words, it is a separate task,
 // as is every one that has no id but its words. A part belongs to the last task before it
-// that has the number of its whole: a box is not the whole of tasks before it.
+// that has the number of its whole.
 func (l *list) add(it item, named bool) {
 	it.number = it.id
 	it.id = l.below(it.id)
-	id, box := it.id, it.places[0].box.There()
+	id := it.id
 	for n := 2; ; n++ {
-		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id || box && strings.HasPrefix(o.id, it.id+".") })
+		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id })
 		if i < 0 {
 			break
 		}
@@ -354,8 +356,7 @@ func (l *list) below(number string) string {
 	return number
 }
 
-// group removes the tasks with parts from the list: the id of a part is that of the
-// whole, a dot and more. The whole is the phase of its parts. A task that has only
+// group removes the tasks with parts from the list. The whole is the phase of its parts. A task that has only
 // optional parts remains one, and if tasks themselves say what they are part of, the whole
 // is also a task, which comes after its parts.
 func (l *list) group() {
@@ -383,13 +384,24 @@ func (l *list) group() {
 
 // parts returns the tasks that are parts of another one.
 func (l *list) parts(whole *item, among []item) (out []*item) {
-	prefix := whole.id + "."
 	for i := range among {
-		if o := &among[i]; strings.HasPrefix(o.id, prefix) || whole.leads && o.phase == whole.phase {
+		if o := &among[i]; whole.has(o) || whole.leads && o.phase == whole.phase {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// has reports whether a task is part of this one by its id, which is that of the whole, a
+// dot and more. The id alone does not say so of boxes: people also number the task that
+// they insert after 12 as 12.5. A part stands below its whole, with more indentation or
+// where the whole is its heading.
+func (it *item) has(part *item) bool {
+	if !strings.HasPrefix(part.id, it.id+".") {
+		return false
+	}
+	whole, at := it.places[0], part.places[0]
+	return !whole.box.There() || !at.box.There() || whole.source.Line < at.source.Line && (it.indent < part.indent || it.heads)
 }
 
 // find returns the task with an id, or nil.

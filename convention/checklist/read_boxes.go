@@ -74,7 +74,7 @@ func (l *list) readBoxes() {
 			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
 		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)
-		it.places = []place{at}
+		it.places, it.indent, it.heads = []place{at}, c.Indent, l.family.isHeading(c, boxes)
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
 	}
@@ -83,6 +83,18 @@ func (l *list) readBoxes() {
 	l.readPosition(sections)
 	l.readOdd(md, boxes, sections)
 	l.group()
+}
+
+// isHeading reports whether a box is no more than the heading of those after it: its number
+// has neither letters nor dots, and the next box is its first part.
+func (f *Family) isHeading(c doc.Check, boxes []doc.Check) bool {
+	it, _ := f.match(c.Text)
+	next := slices.IndexFunc(boxes, func(o doc.Check) bool { return o.Line > c.Line })
+	if next < 0 || strings.Trim(it.id, "0123456789") != "" {
+		return false
+	}
+	part, _ := f.match(boxes[next].Text)
+	return part.id == it.id+".1"
 }
 
 // heads reports whether a document has the heading of the family's lists.

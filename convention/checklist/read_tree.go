@@ -342,7 +342,7 @@ func (l *list) need(it, by *item, id string, all []item) []string {
 // own account, and those that these are part of.
 func (l *list) wholes(it *item) (out []item) {
 	for _, w := range l.whole {
-		if strings.HasPrefix(it.id, w.id+".") {
+		if w.has(it) {
 			out = append(out, w)
 		}
 	}
@@ -368,12 +368,12 @@ func (l *list) named(beside, id string, all []item) []string {
 	for prefix := beside; ; {
 		cut := strings.LastIndexAny(prefix, ".:")
 		full := prefix[:cut+1] + id
-		if slices.ContainsFunc(all, func(o item) bool { return o.id == full }) {
+		if i := slices.IndexFunc(all, func(o item) bool { return o.id == full }); i >= 0 {
 			if l.find(full) != nil {
 				return []string{full}
 			}
 			var out []string
-			for _, part := range l.parts(&item{id: full}, l.items) {
+			for _, part := range l.parts(&all[i], l.items) {
 				out = append(out, part.id)
 			}
 			return out
