@@ -55,7 +55,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				return slices.ContainsFunc(then.Also, func(a reprise.Ref) bool { return a.Layout == r.Layout && a.Path == r.Path })
 			}
 			switch {
-			case at >= 0 && res.held.is(ref):
+			case same, at >= 0 && res.held.is(ref):
 				then = runs[at]
 			case at >= 0:
 				runs[at] = then
