@@ -385,10 +385,7 @@ func (l *list) isHere(it *item) bool {
 	if l.current == "" || l.family.Position == nil {
 		return false
 	}
-	return slices.ContainsFunc([]string{it.text, it.phase}, func(title string) bool {
-		m := l.family.Within.FindStringSubmatch(title)
-		return m != nil && m[l.family.Within.SubexpIndex("id")] == l.current
-	})
+	return slices.ContainsFunc([]string{it.text, it.phase}, func(title string) bool { return l.family.within(title) == l.current })
 }
 
 // unfinished returns a task with parts that is itself open, or nil: some parts may be

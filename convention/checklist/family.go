@@ -166,7 +166,8 @@ var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
 	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+(?:\\.\\d+)*)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
-	phases := regexp.MustCompile(`^(?:Phase|阶段) ?(?P<id>\d+)`)
+	const number = `(?P<id>\d+|[A-Z]+\b|[一二三四五六七八九十]+)`
+	phases := regexp.MustCompile(`^(?:Phase|阶段) ?` + number)
 	return []Family{
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
@@ -250,7 +251,7 @@ var families = sync.OnceValue(func() []Family {
 		{
 			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
 			Lists: []string{".planning/*/task_plan.md", "task_plan.md"}, Marks: []string{".planning"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status|状态",
-			Position: regexp.MustCompile(`(?:^Current Phase\W+Phase|\bCurrently in Phase|^当前阶段\s+阶段) ?(?P<id>\d+)\b`),
+			Position: regexp.MustCompile(`(?:^Current Phase\W+Phase|\bCurrently in Phase|^当前阶段\s+阶段) ?` + number),
 			Stages: map[reprise.Status][]string{
 				reprise.Pending: {"pending", "not started", "todo", "待处理", "待开始", "未开始"}, reprise.InProgress: {"in_progress", "进行中"},
 				reprise.Done: {"complete", "completed", "done", "已完成", "完成"}, reprise.Blocked: {"blocked", "阻塞", "已阻塞"}, reprise.Skipped: {"skipped", "已跳过"},

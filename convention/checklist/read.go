@@ -28,6 +28,7 @@ type list struct {
 	whole      []item  // those with parts: their status follows from their parts
 	apart      []item  // entries that are not tasks but that tasks may need
 	loose      []loose // boxes that are not tasks
+	phases     []phase // headings below which tasks are numbered from the start
 	// closedLast are the tasks closed by the latest change that closed any, as far as git
 	// was asked.
 	closedLast []string

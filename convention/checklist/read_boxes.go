@@ -33,15 +33,15 @@ func (l *list) readBoxes() {
 		l.lost(at, "a code block or a comment begins here and never ends, so whether the boxes below are tasks is unknown")
 	}
 	sections := unboxed(md.Sections())
+	l.readPhases(sections)
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
-	numbered := slices.ContainsFunc(sections, func(s doc.Section) bool { return l.family.Within != nil && l.family.Within.MatchString(s.Title) })
 	var around []outer
 	for _, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
 		it, ok := l.family.match(c.Text)
-		heading, number := l.family.within(sections, c.Line)
+		heading, number := l.within(c.Line)
 		end := endOf(sections, c.Line)
 		if !ok && slices.ContainsFunc(boxes, func(o doc.Check) bool { return c.Line < o.Line && o.Line <= end }) {
 			continue // the heading of tasks, which say more
@@ -62,7 +62,7 @@ func (l *list) readBoxes() {
 		}
 		it.phase, it.person = l.family.phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
 		it.section = above(sections, c.Line).Line
-		if s := above(sections, c.Line); number == "" && numbered && named && s.Level > 1 {
+		if s := above(sections, c.Line); number == "" && len(l.phases) > 0 && named && s.Level > 1 {
 			number, heading = idOf(s.Title), s.Title // other headings number their tasks
 		}
 		if number != "" {
@@ -81,7 +81,7 @@ func (l *list) readBoxes() {
 	l.readStuck(md)
 	l.readStages(sections)
 	l.readPosition(sections)
-	l.readOdd(md, boxes, sections)
+	l.readOdd(md, boxes)
 	l.group()
 }
 
@@ -135,7 +135,7 @@ var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
 
 // readOdd finds lines that were meant as tasks and that the list does not have: without a
 // box, or with one written differently. Whether they are done is unknown.
-func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check, sections []doc.Section) {
+func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
 	for _, line := range md.All().Lines() {
 		// Odd content inside a box leaves the task known, and is asked about.
 		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
@@ -148,7 +148,7 @@ func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check, sections []doc.Secti
 		if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
 			cells = strings.Split(strings.Trim(line.Text, " \t>|"), "|")
 		}
-		_, number := l.family.within(sections, line.No)
+		_, number := l.within(line.No)
 		for i, cell := range cells {
 			m := odd.FindStringSubmatch(strings.TrimRight(cell, " \t"))
 			if m == nil || !l.meant(m, number, i == 0) {
@@ -207,45 +207,6 @@ func (l *list) tells(id string) bool {
 // merged finds a line that other programs read as several, because only a carriage return
 // separates them.
 var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
-
-// readStages reads what headings say about the tasks below them.
-func (l *list) readStages(sections []doc.Section) {
-	for _, s := range sections {
-		if len(l.family.Stages) == 0 || l.family.Label == "" {
-			return
-		}
-		m := l.family.Within.FindStringSubmatch(s.Title)
-		if m == nil {
-			continue
-		}
-		label, ok := s.Label(strings.Split(l.family.Label, "|")...)
-		if !ok {
-			if len(s.Boxes()) == 0 {
-				l.loose = append(l.loose, loose{text: s.Title, place: place{source: l.file.At(s.Line)}})
-			}
-			continue
-		}
-		word := strings.Trim(label.Value, "*`_ ")
-		l.add(item{id: m[l.family.Within.SubexpIndex("id")], text: s.Title, phase: s.Title, places: []place{{
-			word: word, status: l.family.meaning(l.family.Stages, word), source: l.file.At(label.Line), label: ledger.Label(l.file, label),
-		}}}, true)
-	}
-	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
-}
-
-// readPosition reads which part of the list is being worked on.
-func (l *list) readPosition(sections []doc.Section) {
-	for _, s := range sections {
-		for _, line := range s.Lines() {
-			if l.family.Position == nil {
-				return
-			}
-			if m := l.family.Position.FindStringSubmatch(s.Title + " " + line.Text); m != nil {
-				l.current = m[l.family.Position.SubexpIndex("id")]
-			}
-		}
-	}
-}
 
 // putOff matches what in a text says that its task is deferred or given up: a word at the
 // start or the end that is set off, or a text that is struck through. Elsewhere such a
@@ -433,39 +394,4 @@ func unset(text string) string {
 		text = strings.TrimSpace(strings.TrimPrefix(text, mark))
 	}
 	return text
-}
-
-// phaseAt returns the heading that a line is under: the one below the title or, if tasks
-// are numbered below others, the one right above it.
-func (f *Family) phaseAt(sections []doc.Section, line int) string {
-	return above(slices.DeleteFunc(slices.Clone(sections), func(s doc.Section) bool {
-		return s.Level < 2 || s.Level > 2 && f.Within == nil
-	}), line).Title
-}
-
-// above returns the last section that begins before a line.
-func above(sections []doc.Section, line int) (last doc.Section) {
-	for _, s := range sections {
-		if s.Line < line {
-			last = s
-		}
-	}
-	return last
-}
-
-// within returns the heading below which tasks are numbered from the start, and its
-// number.
-func (f *Family) within(sections []doc.Section, line int) (heading, number string) {
-	level := 0
-	for _, s := range sections {
-		if f.Within == nil || s.Line >= line {
-			break
-		}
-		if m := f.Within.FindStringSubmatch(s.Title); m != nil {
-			heading, number, level = s.Title, m[f.Within.SubexpIndex("id")], s.Level
-		} else if s.Level <= level {
-			heading, number = "", ""
-		}
-	}
-	return heading, number
 }

@@ -1,0 +1,153 @@
+package checklist
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+)
+
+// phase is a heading below which tasks are numbered from the start.
+type phase struct {
+	doc.Section
+	id     string
+	status *doc.Label // nil if it does not say
+}
+
+// readPhases finds the phases: the headings that the family knows and, in a family that
+// keeps a status for each, every other one with a status of its own, whatever it is called.
+func (l *list) readPhases(sections []doc.Section) {
+	own := map[int]bool{} // the lines with the status of a phase
+	for i, s := range sections {
+		label := l.statusOf(s, own)
+		switch m := l.family.within(s.Title); {
+		case m != "":
+			l.phases = append(l.phases, phase{s, m, label})
+		case label == nil || i == 0 && s.Level == 1:
+			continue // the status of the whole list is not that of a phase
+		default:
+			_, around := l.within(s.Line)
+			l.phases = append(l.phases, phase{s, strings.TrimPrefix(around+"."+idOf(s.Title), "."), label})
+		}
+		if label != nil {
+			own[label.Line] = true
+		}
+	}
+}
+
+// statusOf returns the status line of a section: one before the headings in it, else the
+// only one. A table whose columns are called that has none.
+func (l *list) statusOf(s doc.Section, taken map[int]bool) *doc.Label {
+	if len(l.family.Stages) == 0 || l.family.Label == "" {
+		return nil
+	}
+	keys := strings.Split(l.family.Label, "|")
+	labels := func(in doc.Section) []doc.Label {
+		return slices.DeleteFunc(in.Labels(), func(o doc.Label) bool {
+			row := o.Form == doc.TableLabel && l.family.meaning(l.family.Stages, o.Value) == reprise.Unknown
+			return row || taken[o.Line] || !slices.ContainsFunc(keys, func(key string) bool { return doc.Fold(key) == doc.Fold(o.Key) })
+		})
+	}
+	if head := labels(s.Head()); len(head) > 0 {
+		return &head[0]
+	}
+	if l.family.within(s.Title) == "" {
+		return nil
+	}
+	all := labels(s)
+	if len(all) != 1 {
+		return nil
+	}
+	return &all[0]
+}
+
+// readStages reads what headings say about the tasks below them. One that says nothing and
+// has the form of those that do may be a phase, too.
+func (l *list) readStages(sections []doc.Section) {
+	if len(l.family.Stages) == 0 || l.family.Label == "" {
+		return
+	}
+	for _, s := range sections {
+		i := slices.IndexFunc(l.phases, func(p phase) bool { return p.Line == s.Line })
+		if i < 0 || l.phases[i].status == nil {
+			alike := func(p phase) bool { return p.Level == s.Level && leading(p.Title) == leading(s.Title) }
+			if len(s.Boxes()) == 0 && slices.ContainsFunc(l.phases, alike) && !slices.ContainsFunc(l.phases, func(p phase) bool { return s.Line < p.Line && p.Line <= s.Line+s.Length() }) {
+				l.loose = append(l.loose, loose{text: s.Title, place: place{source: l.file.At(s.Line)}})
+			}
+			continue
+		}
+		p := l.phases[i]
+		word := strings.Trim(p.status.Value, "*`_ ")
+		l.add(item{id: p.id, text: s.Title, phase: s.Title, places: []place{{
+			word: word, status: l.family.meaning(l.family.Stages, word), source: l.file.At(p.status.Line), label: ledger.Label(l.file, *p.status),
+		}}}, true)
+	}
+	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
+}
+
+// leading returns the word that a heading begins with, the same for every number.
+func leading(title string) string {
+	word, _, _ := strings.Cut(doc.Fold(title), " ")
+	if strings.Trim(word, "0123456789.") == "" {
+		return "0"
+	}
+	return word
+}
+
+// readPosition reads which part of the list is being worked on.
+func (l *list) readPosition(sections []doc.Section) {
+	for _, s := range sections {
+		for _, line := range s.Lines() {
+			if l.family.Position == nil {
+				return
+			}
+			if m := l.family.Position.FindStringSubmatch(s.Title + " " + line.Text); m != nil {
+				l.current = m[l.family.Position.SubexpIndex("id")]
+			}
+		}
+	}
+}
+
+// phaseAt returns the heading that a line is under: the one below the title or, if tasks
+// are numbered below others, the one right above it.
+func (f *Family) phaseAt(sections []doc.Section, line int) string {
+	return above(slices.DeleteFunc(slices.Clone(sections), func(s doc.Section) bool {
+		return s.Level < 2 || s.Level > 2 && f.Within == nil
+	}), line).Title
+}
+
+// above returns the last section that begins before a line.
+func above(sections []doc.Section, line int) (last doc.Section) {
+	for _, s := range sections {
+		if s.Line < line {
+			last = s
+		}
+	}
+	return last
+}
+
+// within returns the number in a heading below which tasks are numbered from the start,
+// else "".
+func (f *Family) within(title string) string {
+	if f.Within == nil {
+		return ""
+	}
+	m := f.Within.FindStringSubmatch(title)
+	if m == nil {
+		return ""
+	}
+	return m[f.Within.SubexpIndex("id")]
+}
+
+// within returns the innermost phase that a line is in, and its id.
+func (l *list) within(line int) (heading, number string) {
+	for _, p := range l.phases {
+		if p.Line < line && line <= p.Line+p.Length() {
+			heading, number = p.Title, p.id
+		}
+	}
+	return heading, number
+}
