@@ -99,13 +99,17 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 }
 
 // CommitRecord implements Hands. The commit that has the work of an attempt usually has its
-// end, too.
+// end, too. Work that stays uncommitted keeps its end beside it: a clone without the one
+// must not have the other.
 func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
 	if w.repo == nil || w.run.Kind != reprise.KindTasks || !slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind) {
 		return
 	}
 	if ev.Commit != "" && ev.Commit == w.withEnd {
 		return
+	}
+	if ev.Commit == "" && ev.Step == w.leftOut {
+		return // whoever commits the work commits its end
 	}
 	f := &Attempt{Assignment: reprise.Assignment{Step: ev.Step}, Dir: w.Dir, Key: w.keyOf(ev.Step, ev.Attempt), Ends: []reprise.Event{*ev}}
 	trailer := reprise.TrailerKey + ": " + f.Key
@@ -215,8 +219,11 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 			others = append(others, name)
 		}
 	}
-	w.tellUncommitted(ctx, f, others)
+	left := w.tellUncommitted(ctx, f, others)
 	if len(mine) == 0 {
+		if left {
+			w.leftOut = f.Step
+		}
 		return "", nil
 	}
 	if err := w.recordHeld(ctx, f, changed, errCommitting); err != nil {

@@ -77,6 +77,7 @@ type End struct {
 type local struct {
 	*work
 	withEnd string              // the latest commit that has the end of its attempt in the list
+	leftOut string              // the latest step of whose work no commit has anything
 	running map[string]*process // by step
 	ends    chan End
 	notes   chan note

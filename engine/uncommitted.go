@@ -15,8 +15,8 @@ import (
 
 // tellUncommitted reports files that stay uncommitted after an attempt and may be its
 // work. others are the changed files that its commit leaves out, from the root of the
-// repository. Each is reported once for each reason.
-func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string) {
+// repository. Each is reported once for each reason. It reports whether there are any.
+func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string) (any bool) {
 	var since, after, cutOff, unseen, shared, before []string
 	for _, name := range others {
 		switch {
@@ -48,6 +48,7 @@ func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string)
 		{before, "the step changed it, and it had changes before the step began"},
 		{cutOff, "either the attempt that was cut off or a person changed it"},
 	} {
+		any = any || len(kind.names) > 0
 		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.Dir + " " + name + " " + kind.why) })
 		if len(names) == 0 {
 			continue
@@ -56,6 +57,7 @@ func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string)
 		w.tell(Progress{Kind: Noticed, Text: left.finding().Message, Outcome: reprise.CodeUncommitted})
 		w.Uncommitted = append(w.Uncommitted, left)
 	}
+	return any
 }
 
 // Uncommitted is what no commit held after an attempt.
