@@ -39,6 +39,7 @@ const (
 	CodeIntegrity         = "integrity"              // a rule of the format is broken
 	CodeLiveOwner         = "live-owner"             // a live process holds the run
 	CodeElsewhere         = "worked-elsewhere"       // another folder is working on the run
+	CodeHandedOver        = "handed-over"            // the fleet works on the run, on a branch of its own
 	CodeCopied            = "copied"                 // the project and its state are a copy of another project
 	CodeSessionLive       = "session-live"           // an agent is working in the run's folder
 	CodeCallInAir         = "call-in-air"            // an agent began a call and left no result

@@ -50,6 +50,10 @@ const (
 	RunRenewed      EventKind = "run_renewed" // the run starts from scratch: its state is archived, then it begins again with Then
 )
 
+// HandedOver is the outcome of an EngineLeft after which the run goes on elsewhere, on the
+// branch Text of the remote: the files here are an old copy of it.
+const HandedOver = "handed over"
+
 // Person is the actor of events that a person decided.
 const Person = "person"
 

@@ -99,7 +99,7 @@ func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 	best := -1
 	for i, r := range runs {
 		_, _, known := r.Age(o.Now)
-		away := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == CodeElsewhere })
+		away := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == CodeElsewhere || f.Code == CodeHandedOver })
 		if decisions[r].State == Running || decisions[r].Holds(r) || !known || away {
 			continue
 		}

@@ -37,7 +37,11 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 			}
 			continue
 		}
-		ours := j.lastHere(homes, r, opts)
+		last := j.lastHere(homes, r, opts)
+		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver {
+			r.Report(handedOver(r, last.Text))
+		}
+		ours := last.At
 		for _, dir := range Around(j.Root, r.Path) {
 			j.hold(r, homeAt(homes, dir), r.Path, ours, opts)
 		}
@@ -139,21 +143,32 @@ func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 	}
 }
 
-// lastHere returns when something about a run was last recorded in the project's own
-// state folder.
-func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeOptions) (at time.Time) {
+// handedOver reports that a run goes on on a branch of the remote. A checkout beside this
+// one has room for it, whatever is not committed here.
+func handedOver(r *reprise.Run, branch string) reprise.Finding {
+	name, dir := reprise.Pasted(r.ID, "RUN"), reprise.Pasted("../"+path.Base(branch), "DIR")
+	return reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
+		Message: "it was handed to the fleet, which works on it on the branch " + branch + "; this is an old copy",
+		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s && git fetch origin %s && git worktree add --detach %s FETCH_HEAD && reprise resume %s --adopt -C %s`",
+			name, reprise.Pasted(branch, "BRANCH"), dir, name, dir),
+	}
+}
+
+// lastHere returns what was last recorded about a run in the project's own state folder.
+func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeOptions) (last reprise.Event) {
 	if opts.Held.is(r.Ref) {
 		if n := len(opts.Held.Events); n > 0 {
-			at = opts.Held.Events[n-1].At
+			last = opts.Held.Events[n-1]
 		}
-		return at
+		return last
 	}
 	if h := homeAt(homes, j.Root); h != nil {
 		h.look()
-		last, _ := h.last(r.Ref)
-		at = last.Event.At
+		e, _ := h.last(r.Ref)
+		last = e.Event
 	}
-	return at
+	return last
 }
 
 // Around lists the folders that contain a run, except the project itself: those above it,

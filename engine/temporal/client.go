@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,8 +23,6 @@ import (
 	"reprise"
 	"reprise/convention"
 	"reprise/engine"
-	"reprise/internal/durable"
-	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
 )
@@ -192,6 +191,9 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if err != nil || found[branch] != "" {
 		return run, err
 	}
+	if here, _, err := recorded(filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), run.Ref); err != nil || len(here) > 0 {
+		return run, cmp.Or(err, error(&BegunHereError{run.ID}))
+	}
 	message, err := withNote("reprise: start "+run.ID, run)
 	if err != nil {
 		return run, err
@@ -209,6 +211,21 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	return run, c.Push(ctx, commit, branch, "")
 }
 
+// BegunHereError says that a run of this name was begun in the clone.
+type BegunHereError struct{ Name string }
+
+func (e *BegunHereError) Error() string {
+	return fmt.Sprintf("begin %s: a run of this name was begun in this clone", e.Name)
+}
+
+// Hint says what a person can do.
+func (e *BegunHereError) Hint() string {
+	return "hand it over: `reprise-fleet resume " + reprise.Pasted(e.Name, "RUN") + "`, or begin another one with --id"
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *BegunHereError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // begin begins a run of a kind, or of a workflow file.
 func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (reprise.Ref, error) {
 	for _, l := range convention.All() {
@@ -221,57 +238,6 @@ func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (
 		return reprise.Ref{}, err
 	}
 	return e.BeginFlow(ctx, wf, filepath.ToSlash(what), hash, g, engine.Choice{})
-}
-
-// HandOver puts a run that was begun in the clone on a branch of its own, with everything
-// that is not committed there. No one may be working on it.
-func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err error) {
-	run.Ref = ref
-	err = f.apart(func(m *Mirror) error {
-		branch := "refs/heads/" + Branch(ref.ID)
-		found, err := m.Fetch(ctx, branch)
-		if err != nil || found[branch] != "" {
-			return err // it is there
-		}
-		store, err := durable.Open(filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), durable.Options{Now: time.Now})
-		if err != nil {
-			return err
-		}
-		if _, err := store.Take(ctx); err != nil {
-			return err
-		}
-		defer store.Release()
-		run.Ignored, err = f.handOver(ctx, m, ref)
-		if err != nil {
-			return err
-		}
-		// The branch is the run now: the copy here is not worked on as well.
-		j, err := journal.Open(store, convention.Find(ref.Layout), ref)
-		if err != nil {
-			return err
-		}
-		return j.Note(reprise.Event{Kind: reprise.RunStopped, At: time.Now(), Actor: "reprise-fleet", Outcome: "handed over", Text: "the fleet works on it, on the branch " + Branch(ref.ID)})
-	})
-	return run, err
-}
-
-// handOver makes the branch of a run from the files of the clone, with an index of our own:
-// nothing is changed there.
-func (f *Fleet) handOver(ctx context.Context, m *Mirror, ref reprise.Ref) (ignored []string, err error) {
-	c, err := f.here(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	state := filepath.Join(f.Folder, ref.Path)
-	in := &Checkout{Dir: f.Clone, Base: c.Base, mirror: m, index: filepath.Join(c.Dir, ".git", "index")}
-	commit, _, err := in.Commit(ctx, "reprise: hand over "+ref.ID+"\n", CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Also: []string{state}})
-	if err == nil {
-		ignored, err = in.ignored(ctx, state)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return ignored, in.Push(ctx, commit, "refs/heads/"+Branch(ref.ID), "")
 }
 
 // Find finds a run by its name: on the server, else on the remote, where it is all there if

@@ -34,8 +34,16 @@ func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
 		t.Fatal(r)
 	}
 	// The copy here is not worked on as well.
-	if r := s.program(plain, "resume", "hand", "--mode", "autopilot", "-C", s.clone); r.code == 0 || s.attempts("hand", "b") > 0 {
-		t.Errorf("resumed in the clone: %+v", r)
+	for _, args := range [][]string{{"resume", "hand", "--mode", "autopilot"}, {"resume", "hand", "--option", "continue", "--mode", "autopilot"}, {"check", "hand"}} {
+		if r := s.program(plain, append(args, "-C", s.clone)...); r.code != 11 || !strings.Contains(r.out+r.err, "handed to the fleet") || s.attempts("hand", "b") > 0 {
+			t.Errorf("%s in the clone: %+v", args, r)
+		}
+	}
+	if r := s.program(plain, "check", "hand", "-C", s.clone); !strings.Contains(r.out, "git fetch origin reprise/hand") {
+		t.Errorf("the way back: %+v", r)
+	}
+	if r := s.program(plain, "status", s.clone); !strings.Contains(r.out, "handed to the fleet") {
+		t.Errorf("status in the clone: %+v", r)
 	}
 	s.three()
 	r := s.fleet("resume", "hand", "--json", "--heartbeat", "5s")

@@ -203,6 +203,9 @@ func (a *app) run() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := fleet.HandOver(cmd.Context(), begun.Ref); err != nil {
+				return err
+			}
 			f.Ref, f.ignored = begun.Ref, begun.Ignored
 			return a.follow(cmd.Context(), fleet, f)
 		},
@@ -415,7 +418,7 @@ func (a *app) stop() *cobra.Command {
 			if err := fleet.Stop(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it, or `reprise resume --adopt` on the branch %s.\n", cli.Plain(args[0]), temporal.Branch(args[0]))
+			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %[1]s` continues it, or here: `git fetch origin && git checkout %[2]s && reprise resume %[1]s --adopt`.\n", reprise.Pasted(args[0], "RUN"), temporal.Branch(args[0]))
 			return nil
 		},
 	}

@@ -1,0 +1,257 @@
+package temporal
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/internal/cli"
+	"reprise/project"
+)
+
+// threeSteps note every launch outside of the repository.
+func threeSteps(log string) string {
+	text := "name: r\nsteps:\n"
+	for i, id := range []string{"a", "b", "c"} {
+		needs := ""
+		if i > 0 {
+			needs = ", needs: [" + string(rune('a'+i-1)) + "]"
+		}
+		text += "  - {id: " + id + needs + ", command: [sh, -c, 'echo " + id + " >> " + log + "; echo " + id + " > " + id + ".txt'], outputs: [" + id + ".txt], on_crash: rerun}\n"
+	}
+	return text
+}
+
+// shared is a bench with a clone that a person works in.
+type shared struct {
+	*bench
+	clone, log string
+	fleet      *Fleet
+	a          *Activities
+}
+
+func newShared(t *testing.T) *shared {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "launches")
+	s := &shared{bench: newBench(t, threeSteps(log)), log: log}
+	s.clone, s.a = filepath.Join(s.dir, "clone"), s.worker("one")
+	s.fleet = &Fleet{Clone: s.clone, Remote: s.remote}
+	return s
+}
+
+// step has a worker do the next step.
+func (s *shared) step() {
+	s.Helper()
+	in := s.attempted(s.a)
+	in.Decide = false
+	if l, err := s.a.land(s.Context(), s.next(), in); err != nil || l.Accepted == nil {
+		s.Fatalf("%+v, %v", l, err)
+	}
+}
+
+// here has a person do steps in the clone.
+func (s *shared) here(ref reprise.Ref, until string) (*engine.Summary, error) {
+	s.Helper()
+	e, err := trusted{all: true}.engineFor(s.clone, time.Now)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return e.Resume(s.Context(), ref, engine.Choice{Until: until})
+}
+
+// back has a person fetch the branch and do b in a checkout of it.
+func (s *shared) back() {
+	s.Helper()
+	s.git(s.clone, "fetch", "-q", "origin")
+	s.git(s.clone, "checkout", "-q", Branch("r"))
+	if _, err := s.here(s.run.Ref, "b"); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shared) launches(want string) {
+	s.Helper()
+	text, _ := os.ReadFile(s.log)
+	if got := strings.Join(strings.Fields(string(text)), ""); got != want {
+		s.Errorf("launched %q, want %q", got, want)
+	}
+}
+
+// What was done in a checkout of the branch, committed or not, comes to the branch before the
+// fleet takes the run up: nothing is done twice. The copy here is not worked on after that.
+// (issue 19)
+func TestWork_in_a_clone_comes_back_to_the_fleet(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(s *shared){
+		"not committed": func(*shared) {},
+		"committed": func(s *shared) {
+			s.git(s.clone, "add", "-A")
+			s.git(s.clone, "commit", "-q", "-m", "b")
+		},
+		"committed and left": func(s *shared) {
+			s.git(s.clone, "add", "-A")
+			s.git(s.clone, "commit", "-q", "-m", "b")
+			s.git(s.clone, "checkout", "-q", "main")
+		},
+		"pushed": func(s *shared) {
+			s.git(s.clone, "add", "-A")
+			s.git(s.clone, "commit", "-q", "-m", "b")
+			s.git(s.clone, "push", "-q", "origin", Branch("r"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShared(t)
+			s.step()
+			s.back()
+			s.launches("ab")
+			leave(s)
+			if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+				t.Fatal(err)
+			}
+			if name != "committed and left" {
+				if _, err := s.here(s.run.Ref, ""); cli.ExitCode(err) != 11 {
+					t.Errorf("the copy here is worked on: %v", err)
+				}
+			}
+			s.run.Taken = false
+			s.step()
+			s.launches("abc")
+			// The fleet has moved on: the copy here is old, and no more than that.
+			if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+				t.Errorf("an old copy: %v", err)
+			}
+			files := s.git(s.clone, "ls-tree", "-r", "--name-only", s.tip())
+			for _, file := range []string{"a.txt", "b.txt", "c.txt"} {
+				if !strings.Contains(files, file) {
+					t.Errorf("the branch has no %s: %s", file, files)
+				}
+			}
+		})
+	}
+}
+
+func (s *shared) tip() string {
+	s.git(s.clone, "fetch", "-q", "origin", Branch("r"))
+	return s.git(s.clone, "rev-parse", "FETCH_HEAD")
+}
+
+// A run that went on in both places is not taken up. (issue 19)
+func TestA_run_that_went_on_in_two_places_is_refused(t *testing.T) {
+	t.Parallel()
+	for _, committed := range []bool{false, true} {
+		s := newShared(t)
+		s.step()
+		s.back()
+		if committed {
+			s.git(s.clone, "add", "-A")
+			s.git(s.clone, "commit", "-q", "-m", "b")
+			s.git(s.clone, "checkout", "-q", "main")
+		}
+		s.step()
+		was := s.tip()
+		var diverged *DivergedError
+		if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); !errors.As(err, &diverged) || cli.ExitCode(err) != 11 {
+			t.Errorf("committed %v: %v", committed, err)
+		}
+		if s.tip() != was {
+			t.Error("the branch was moved")
+		}
+	}
+}
+
+// Looking at the branch in a checkout changes nothing. (issue 19)
+func TestA_checkout_that_was_only_looked_at_stays_as_it_is(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.step()
+	s.git(s.clone, "fetch", "-q", "origin")
+	s.git(s.clone, "checkout", "-q", Branch("r"))
+	was := s.tip()
+	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+		t.Fatal(err)
+	}
+	if changed := s.git(s.clone, "status", "--porcelain"); changed != "" || s.tip() != was {
+		t.Errorf("changed %q, the branch is at %s and was at %s", changed, s.tip(), was)
+	}
+}
+
+// A run that was begun in the clone and handed over is blocked there, whatever a person
+// chooses, and the way back is one that works. (issue 19)
+func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	e, err := trusted{all: true}.engineFor(s.clone, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := begin(t.Context(), e, "flow.yaml", reprise.Goal{ID: "loc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.here(ref, "a"); err != nil {
+		t.Fatal(err)
+	}
+	var here *BegunHereError
+	if _, err := s.fleet.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "loc"}); !errors.As(err, &here) {
+		t.Errorf("begun on the fleet as well: %v", err)
+	}
+	for range 2 {
+		if _, err := s.fleet.HandOver(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, option := range []string{"", reprise.OptionContinue} {
+		if _, err := e.Resume(t.Context(), ref, engine.Choice{Option: option}); cli.ExitCode(err) != 11 {
+			t.Errorf("option %q: %v", option, err)
+		}
+	}
+	s.launches("a")
+	j, err := project.Judge(t.Context(), s.clone, project.JudgeOptions{Options: project.Options{Now: time.Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hint := ""
+	for _, f := range j.Find(ref).Findings {
+		if f.Code == reprise.CodeHandedOver {
+			hint = f.Hint
+		}
+	}
+	_, way, _ := strings.Cut(hint, "git fetch origin")
+	way, _, _ = strings.Cut(way, " && reprise resume")
+	if way == "" {
+		t.Fatalf("no way back: %q", hint)
+	}
+	if out, err := shell(s.clone, "git fetch -q origin"+way); err != nil {
+		t.Errorf("%s: %v: %s", hint, err, out)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "loc", "a.txt")); err != nil {
+		t.Error(err)
+	}
+	s.clone = filepath.Join(s.dir, "loc")
+	if _, err := s.here(ref, "b"); err != nil {
+		t.Fatal(err)
+	}
+	s.launches("ab")
+	// And on to the fleet again, from there.
+	s.fleet.Clone = s.clone
+	if _, err := s.fleet.HandOver(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	s.run.Ref = ref
+	s.step()
+	s.launches("abc")
+}
+
+func shell(dir, line string) (string, error) {
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
