@@ -9,8 +9,10 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -94,11 +96,11 @@ func (s *Settings) For(role string) (Agent, error) {
 		name, ok = s.Roles["default"]
 	}
 	if !ok {
-		return Agent{}, &UnboundError{Role: role, None: len(s.Agents) == 0}
+		return Agent{}, &UnboundError{Role: role, Known: slices.Sorted(maps.Keys(s.Agents))}
 	}
 	a, ok := s.Agents[name]
 	if !ok {
-		return Agent{}, &UnboundError{Role: role, Agent: name}
+		return Agent{}, &UnboundError{Role: role, Agent: name, Known: slices.Sorted(maps.Keys(s.Agents))}
 	}
 	if a.Timeout == 0 {
 		a.Timeout = s.Timeout
@@ -115,7 +117,7 @@ func (s *Settings) For(role string) (Agent, error) {
 // UnboundError tells that no agent is bound to a role.
 type UnboundError struct {
 	Role, Agent string
-	None        bool // no agent is configured at all
+	Known       []string // the agents that are configured
 }
 
 // Error implements error.
@@ -128,15 +130,13 @@ func (e *UnboundError) Error() string {
 
 // Hint says what a person can do.
 func (e *UnboundError) Hint() string {
-	name := cmp.Or(e.Agent, "claude")
-	hint := "add to " + FileName + ", below `agents:`, the line `  " + name + ": {preset: claude}`, or with a program of your own `  " + name + ": {command: [program, argument]}`"
-	if e.Agent == "" {
-		hint += "; and below `roles:` the line `  " + e.Role + ": " + name + "`"
+	switch {
+	case len(e.Known) == 0:
+		return "`reprise init` configures one"
+	case e.Agent == "":
+		return fmt.Sprintf("add `%s: %s` to `roles` in %s, or `default: %s` for every role", e.Role, e.Known[0], FileName, e.Known[0])
 	}
-	if e.None {
-		hint = "`reprise init` sets one up; or " + hint
-	}
-	return hint
+	return fmt.Sprintf("add `%s: {preset: claude}` to `agents` in %s, or use another agent for %s: %s", e.Agent, FileName, e.Role, strings.Join(e.Known, ", "))
 }
 
 // Default are the settings without any file.
