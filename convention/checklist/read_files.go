@@ -71,7 +71,7 @@ func (l *list) readFile(f *doc.File) {
 		return
 	}
 	at := &it.places[len(it.places)-1]
-	at.label, at.source, at.value = ledger.Front(f, md, l.family.Keys.Status), f.At(cmp.Or(at.value.Line, 1)), ledger.Value{}
+	at.label, at.source, at.value = ledger.Front(f, md, l.family.Keys.Status), f.At(cmp.Or(at.source.Line, 1)), ledger.Value{}
 	it.node, it.file = ledger.Value{}, f.Path
 	for _, c := range ledger.Work(md, nil) {
 		if !c.Ticked {
