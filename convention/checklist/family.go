@@ -107,8 +107,9 @@ type Family struct {
 	Keys  Keys
 	// Current is a JSON file next to the list, and CurrentKey its key for the place in
 	// the list that is being worked on: the first * of Items. Nothing elsewhere is started
-	// before a person says so, which is written there.
-	Current, CurrentKey string
+	// before a person says so, which is written there. Without the file, what can be worked
+	// on in the place Usual comes before the others.
+	Current, CurrentKey, Usual string
 	// Sort is a key, and the value under it of the entries that are read; one without the
 	// key is read, too.
 	Sort [2]string
@@ -165,7 +166,7 @@ func Families() []Family { return families() }
 var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
-	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+(?:\\.\\d+)*)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
+	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+[a-z]?(?:\\.\\d+[a-z]?)+|\\d+)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
 	const number = `(?P<id>\d+|[A-Z]+\b|[一二三四五六七八九十]+)`
 	phases := regexp.MustCompile(`^(?:Phase|阶段) ?` + number)
 	return []Family{
@@ -213,7 +214,7 @@ var families = sync.OnceValue(func() []Family {
 			Name: "taskmaster", Form: JSON, Items: []string{"*.tasks", "tasks"},
 			Lists: []string{".taskmaster/tasks/tasks.json", "tasks/tasks.json"}, Marks: []string{".taskmaster"}, Shared: true,
 			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Parts: "subtasks", Needs: "dependencies", Changed: "updatedAt"},
-			Ranks: []string{"critical", "high", "medium", "low"}, Current: "../state.json", CurrentKey: "currentTag",
+			Ranks: []string{"critical", "high", "medium", "low"}, Current: "../state.json", CurrentKey: "currentTag", Usual: "master",
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"pending"}, reprise.InProgress: {"in-progress"}, reprise.InReview: {"review"},
 				reprise.Done: {"done", "completed"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"cancelled"},

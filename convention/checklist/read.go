@@ -59,6 +59,7 @@ type item struct {
 	held            string   // why it is not started, or ""
 	stuck           bool     // a line below it says so
 	putOff          bool     // its own text says so
+	twice           bool     // another task has its number and is done
 	places          []place  // where its status is, usually one
 	node            ledger.Value
 	file            string        // its own, beside the list

@@ -82,6 +82,7 @@ func (l *list) readBoxes() {
 	l.readStages(sections)
 	l.readPosition(sections)
 	l.readOdd(md, boxes)
+	l.readTwice(sections)
 	l.group()
 }
 
@@ -132,6 +133,42 @@ var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pe
 
 // inBox matches the first box of a line.
 var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
+
+// readTwice holds the open tasks whose number another one has that is done: the list says
+// both of one task. Bare numbers begin again in every section, others below headings that
+// are numbered themselves. A copy says no more than its original.
+func (l *list) readTwice(sections []doc.Section) {
+	if _, bare := l.family.match("7 x"); bare || l.family.Item == nil || l.family.Within != nil {
+		return
+	}
+	same := func(a, b *item) bool { return a.number == b.number && doc.Fold(a.text) == doc.Fold(b.text) }
+	under := func(it *item) int { // the number of its heading, -1 if that has none
+		return slices.Concat(numbersIn(it.phase), numbersIn(above(sections, it.places[0].source.Line).Title), []int{-1})[0]
+	}
+	for i := range l.items {
+		it := &l.items[i]
+		if it.status().Closed() {
+			continue
+		}
+		for k := range l.items {
+			o := &l.items[k]
+			if o.number != it.number || o.status() != reprise.Done {
+				continue
+			}
+			a, b := under(o), under(it)
+			copied := slices.ContainsFunc(l.items[:k], func(first item) bool { return same(&first, o) })
+			if !same(o, it) && (copied || a >= 0 && b >= 0 && a != b) {
+				continue
+			}
+			it.held, it.twice = fmt.Sprintf("%s is ticked in line %d", o.number, o.places[0].source.Line), true
+			for n := range it.places {
+				if p := &it.places[n]; !p.status.Closed() {
+					p.status = reprise.Blocked
+				}
+			}
+		}
+	}
+}
 
 // readOdd finds lines that were meant as tasks and that the list does not have: without a
 // box, or with one written differently. Whether they are done is unknown.
@@ -245,15 +282,17 @@ func putOffIn(text string, tags []string) string {
 }
 
 // dependsOn matches how people write into a task's text, or on a line below it, which others
-// come before it: in brackets, or in a sentence. In a sentence a bare number is not an id.
+// come before it: in brackets, set off in underscores, or in a sentence. In a sentence a bare
+// number is not an id.
 var dependsOn = regexp.MustCompile(`(?i)[(\[](?:depends(?: on)?|deps?|dependencies|blocked by|needs|requires|after):? ([^()\[\]]+)[)\]]|` +
-	`\b(?:depends on|dependencies|blocked by)\b[:*]* +([A-Z][\w-]*\d(?:(?:,? and |, ?| & )[A-Z][\w-]*\d)*)`)
+	`_(?:depends(?: on)?|dependency|dependencies|blocked by): *([^_]+)_|` +
+	`\b(?:depends on|dependency|dependencies|blocked by)\b[:*]* +([A-Z][\w-]*\d(?:(?:,? and |, ?| & )[A-Z][\w-]*\d)*)`)
 
 // needed returns the ids that a task's text names as coming before it. Anything that is
 // not an id is a remark.
 func (f *Family) needed(text string) (ids []string) {
 	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
-		for _, word := range strings.FieldsFunc(m[1]+m[2], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
+		for _, word := range strings.FieldsFunc(m[1]+m[2]+m[3], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
 			first, last, _ := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(word), "-")
 			if id := f.idAlone(word); id != "" {
 				ids = append(ids, id)
@@ -305,7 +344,7 @@ func (l *list) readStuck(md *doc.Markdown) {
 			continue
 		}
 		it := &l.items[at]
-		if it.places[0].source.Line != line.No && strings.HasPrefix(line.Text, " ") && !isBox(line.Text) {
+		if it.places[0].source.Line != line.No && indent(line.Text) > 0 && !isBox(line.Text) {
 			it.needs = append(it.needs, l.family.needed(line.Text)...)
 		}
 		m := stuck.FindStringSubmatch(line.Text)

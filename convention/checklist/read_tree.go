@@ -23,6 +23,10 @@ func (l *list) readTree(r *doc.Reader) {
 		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
 			l.here = ledger.Root(file, file.JSON().Object()).In(l.family.CurrentKey)
 			l.current = l.here.Plain()
+		} else if slices.ContainsFunc(l.items, func(it item) bool {
+			return strings.HasPrefix(it.id, l.family.Usual+":") && !it.status().Closed() && it.status() != reprise.Blocked
+		}) {
+			l.current = l.family.Usual
 		}
 	}
 	for i := range l.items {

@@ -106,6 +106,10 @@ func (l *list) report(r *doc.Reader, it *item) {
 	if it.stuck {
 		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "remove the line once nothing is in the way", "%s is not started: %s", it.id, it.held)
 	}
+	if it.twice {
+		warn(r, reprise.CodeDuplicateID, it.id, decides.source, "tick it if it is the same task, else give it a number of its own",
+			"%s is not started: %s, and the box here is open", it.id, it.held)
+	}
 	if gone := l.skippedNeeds(it); len(gone) > 0 && l.ready(it) {
 		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "check whether it still makes sense; if so, remove the dependency, otherwise cancel the task",
 			"%s needs %s, which was not done and will not be", it.id, named(gone))
