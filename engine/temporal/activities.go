@@ -142,7 +142,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		}
 	}
 	t.made, t.tip = made, tip
-	return c.Push(ctx, made, "refs/heads/"+c.branch, c.Base, t.landed()...)
+	return lasting(c.Push(ctx, made, "refs/heads/"+c.branch, c.Base, t.landed()...))
 }
 
 // prepare gives a turn its engine.

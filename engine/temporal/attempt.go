@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -205,7 +206,10 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := c.Push(ctx, commit, ref, "")
 		var rejected *RejectedError
+		var refused *RefusedError
 		switch {
+		case errors.As(err, &refused):
+			return nil, a.keepRefused(ctx, c, commit, ref, refused)
 		case err == nil:
 			return &AttemptResult{Commit: commit, Outcome: string(end.Result.Outcome)}, nil
 		case errors.As(err, &rejected):
@@ -223,4 +227,15 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 		case <-time.After(pause):
 		}
 	}
+}
+
+// keepRefused keeps the work of an attempt that the remote refuses on this worker, and says
+// where.
+func (a *Activities) keepRefused(ctx context.Context, c *Checkout, commit, ref string, refused *RefusedError) error {
+	mirror := filepath.Join(a.Mirror.Dir, "mirror.git")
+	kept := "refs/kept/refused/" + strings.TrimPrefix(ref, "refs/reprise/")
+	if _, err := c.git(ctx, "push", "-q", mirror, "+"+commit+":"+kept); err != nil {
+		return errors.Join(refused, err)
+	}
+	return lasting(&RefusedError{refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work: %s in %s", refused.Text, a.Name, kept, mirror)})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -211,6 +212,18 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	return run, c.Push(ctx, commit, branch, "")
 }
 
+// UnknownFlowError says that there is neither a kind nor a committed file of this name.
+type UnknownFlowError struct{ Name string }
+
+func (e *UnknownFlowError) Error() string {
+	return fmt.Sprintf("run %s: it is neither a kind nor a file that is committed here", e.Name)
+}
+
+// Hint says what a person can do.
+func (e *UnknownFlowError) Hint() string {
+	return "commit the workflow file first, or name a kind: `reprise run --help` lists them"
+}
+
 // BegunHereError says that a run of this name was begun in the clone.
 type BegunHereError struct{ Name string }
 
@@ -234,6 +247,9 @@ func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (
 		}
 	}
 	wf, hash, err := engine.ReadFlow(filepath.Join(e.Dir, filepath.FromSlash(what)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return reprise.Ref{}, &UnknownFlowError{what}
+	}
 	if err != nil {
 		return reprise.Ref{}, err
 	}
@@ -356,6 +372,7 @@ func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
 	var names []string
 	for _, r := range list.Runs {
 		switch {
+		case r.State != "open":
 		case r.Problem != "":
 			return "", &UntoldError{r.ID, r.Problem}
 		case len(r.Questions) > 0:
@@ -386,7 +403,8 @@ func (e *SeveralError) Error() string {
 }
 
 // Answer answers a question of a run. It returns once the answer is on the branch. The
-// same answer given twice is given once.
+// same answer given twice is given once. The error is an *engine.AnsweredError if another
+// answer came first.
 func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
 	s, err := f.State(ctx, name)
 	if err != nil {
@@ -403,7 +421,11 @@ func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
 	if err != nil {
 		return err
 	}
-	return h.Get(ctx, nil)
+	var kept string
+	if err := h.Get(ctx, &kept); err != nil {
+		return err
+	}
+	return s.Questions[i].first(text, kept)
 }
 
 // maxListed bounds how many runs are listed.
@@ -448,6 +470,7 @@ func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet
 		} else {
 			at := e.GetCloseTime().AsTime()
 			s.Ended = &at
+			f.ended(ctx, &s, e.GetStatus(), patience)
 		}
 		out = append(out, s)
 	}
@@ -458,6 +481,24 @@ func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet
 		return b.Started.Compare(a.Started)
 	})
 	return &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: out}, nil
+}
+
+// ended fills in what came of a run that is over.
+func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.WorkflowExecutionStatus, patience time.Duration) {
+	if status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && status != enums.WORKFLOW_EXECUTION_STATUS_FAILED {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var sum report.Summary
+	var app *temporal.ApplicationError
+	switch err := f.Client.GetWorkflow(ctx, f.ID(s.ID), "").Get(ctx, &sum); {
+	case errors.As(err, &app):
+		s.Problem = app.Message()
+	case err != nil:
+		s.Problem = err.Error()
+	}
+	s.Accepted = len(sum.Finished)
 }
 
 // look fills in what is at work. What the server alone tells is there without any worker.

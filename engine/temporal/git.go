@@ -44,6 +44,46 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("push %s: it has moved meanwhile: %s", e.Ref, e.Text)
 }
 
+// RefusedError says that the remote does not take a push: a hook of it or a rule about the
+// branch forbids it. To try again does not help.
+type RefusedError struct{ Ref, Text string }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("push %s: the remote refuses it: %s", e.Ref, e.Text)
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *RefusedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
+// Hint says what a person can do.
+func (e *RefusedError) Hint() string {
+	return "workers push to refs/heads/reprise/* and refs/reprise/*: allow that on the remote, then `reprise-fleet resume RUN`"
+}
+
+// refusal is what a remote says that refuses a push, "" if that is not why it failed. One
+// that could not move a ref because someone else moved it refuses nothing.
+func refusal(said string) string {
+	var why []string
+	refused := false
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		_, rejected, is := strings.Cut(line, "[remote rejected]")
+		lost := slices.ContainsFunc([]string{"cannot lock ref", "failed to update ref", "reference already exists", "incorrect old value", "atomic"}, func(race string) bool { return strings.Contains(rejected, race) })
+		refused = refused || is && !lost
+		if is && lost {
+			continue
+		}
+		_, text, told := strings.Cut(line, "remote:")
+		if told || is {
+			why = append(why, strings.Join(strings.Fields(cmp.Or(text, rejected)), " "))
+		}
+	}
+	if !refused {
+		return ""
+	}
+	return tail(strings.Trim(strings.Join(why, "; "), "; "), 500)
+}
+
 // git runs git in a folder and returns what it prints. It never asks for a password, runs
 // no hooks and reads no editor.
 func git(ctx context.Context, dir string, in []byte, args ...string) (string, error) {
@@ -573,7 +613,7 @@ func (c *Checkout) restoreJournal(ctx context.Context, folder, commit string) er
 // Push pushes a commit to a ref of the remote that is at was, "" for a ref that must not
 // exist, and with it removes refs of commits that this one has. Either all of that is done
 // or nothing; a remote that cannot promise it keeps the refs. The error is a *RejectedError
-// if a ref is somewhere else.
+// if a ref is somewhere else, and a *RefusedError if the remote does not take it.
 func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...heldRef) error {
 	args := []string{"push", "-q", "--force-with-lease=" + ref + ":" + was}
 	refs := []string{c.mirror.Remote, commit + ":" + ref}
@@ -585,6 +625,8 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...hel
 	case err == nil:
 	case len(had) > 0 && strings.Contains(err.Error(), "does not support --atomic"):
 		return c.Push(ctx, commit, ref, was)
+	case refusal(err.Error()) != "":
+		return &RefusedError{ref, refusal(err.Error())}
 	case slices.ContainsFunc([]string{"stale info", "[rejected]", "cannot lock ref"}, func(said string) bool { return strings.Contains(err.Error(), said) }):
 		return &RejectedError{ref, err.Error()}
 	}

@@ -255,3 +255,34 @@ func shell(dir, line string) (string, error) {
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+// A file that is not committed is named as it was given. (issue 19)
+func TestA_workflow_file_that_is_not_there(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	_, err := s.fleet.Begin(t.Context(), "nofile.yaml", reprise.Goal{ID: "x"})
+	var unknown *UnknownFlowError
+	if !errors.As(err, &unknown) || strings.Contains(err.Error(), os.TempDir()) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A run is left to a person only if nothing else goes on. (issue 19)
+func TestState_asks(t *testing.T) {
+	t.Parallel()
+	q := []Question{{}}
+	for i, c := range []struct {
+		State
+		want bool
+	}{
+		{State{}, false},
+		{State{Questions: q}, true},
+		{State{Questions: q, Answering: 1}, false},
+		{State{Questions: q, AtWork: []AtWork{{}}}, false},
+		{State{Questions: q, Until: time.Now()}, false},
+	} {
+		if c.Asks() != c.want {
+			t.Errorf("%d: %v", i, c.Asks())
+		}
+	}
+}

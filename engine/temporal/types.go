@@ -161,8 +161,15 @@ type State struct {
 	Run       string
 	AtWork    []AtWork
 	Questions []Question
+	// Answering is how many of them were answered a moment ago, and are not decided on yet.
+	Answering int `json:",omitempty"`
 	Until     time.Time
 	Accepted  int
+}
+
+// Asks reports whether nothing goes on before a person answers.
+func (s *State) Asks() bool {
+	return len(s.Questions) > 0 && s.Answering == 0 && len(s.AtWork) == 0 && s.Until.IsZero()
 }
 
 // Question is what a run asks.
@@ -193,6 +200,20 @@ func (q *Question) takes(text string) error {
 	asked := q.Asked()
 	_, err := asked.Choose(text)
 	return err
+}
+
+// first tells that another answer than text was kept. A worker of an earlier version tells
+// of none.
+func (q *Question) first(text, kept string) error {
+	asked := q.Asked()
+	mine, err := asked.Choose(text)
+	if err != nil || kept == "" {
+		return err
+	}
+	if other, err := asked.Choose(kept); err != nil || other != mine {
+		return &engine.AnsweredError{Question: q.ID, Answer: kept, Why: "that came first"}
+	}
+	return nil
 }
 
 // id names this asking of the question.

@@ -83,7 +83,7 @@ func (r *run) next(ctx workflow.Context, d **Decision) (err error) {
 // listen answers queries, and takes answers to questions.
 func (r *run) listen(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, StateQuery, func() (State, error) {
-		s := State{Run: r.in.Ref.ID, Questions: r.questions, Until: r.until, Accepted: r.in.Accepted}
+		s := State{Run: r.in.Ref.ID, Questions: r.questions, Answering: len(r.answers), Until: r.until, Accepted: r.in.Accepted}
 		for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
 			s.AtWork = append(s.AtWork, r.atWork[step])
 		}
@@ -109,18 +109,19 @@ func (r *run) valid(question, text string) error {
 	return r.questions[i].takes(text)
 }
 
-// answer returns once the answer is on the branch.
-func (r *run) answer(ctx workflow.Context, question, text string) error {
+// answer returns once the answer is on the branch, and tells which that is: whoever answers
+// the same asking of a question as well is told of the one that came first.
+func (r *run) answer(ctx workflow.Context, question, text string) (string, error) {
 	r.answers[question] = text
 	delete(r.taken, question)
 	delete(r.refused, question)
 	if err := workflow.Await(ctx, func() bool { return r.taken[question] || r.refused[question] != "" }); err != nil {
-		return err
+		return "", err
 	}
 	if why := r.refused[question]; why != "" {
-		return errors.New(why)
+		return "", errors.New(why)
 	}
-	return nil
+	return text, nil
 }
 
 // maxTurnBeat bounds how long a worker may be silent that has a turn: another one can take

@@ -86,3 +86,39 @@ func TestA_history_begins_anew_where_steps_never_pause(t *testing.T) {
 		t.Errorf("%d steps, %d accepted, %d of them by name", e.steps, next.Accepted, len(next.Finished))
 	}
 }
+
+// shipping is a run that asks one question until it is answered.
+func shipping(_ context.Context, in temporal.DecideInput) (*temporal.Decision, error) {
+	d := &temporal.Decision{Left: &report.Summary{}}
+	if in.Answers["q"] == "" {
+		d.Questions = []temporal.Question{{Question: report.Question{ID: "q", Text: "Ship it?"}}}
+	}
+	return d, nil
+}
+
+// Whoever answers is told which answer was kept: the server gives a second answer to the same
+// asking what the first one got. (issue 19)
+func TestAn_answer_tells_what_was_kept(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	temporal.Register(env)
+	env.RegisterActivityWithOptions(shipping, activity.RegisterOptions{Name: temporal.DecideActivity})
+	var kept any
+	env.RegisterDelayedCallback(func() {
+		env.UpdateWorkflow(temporal.AnswerUpdate, "q@1", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { t.Error(err) },
+			OnComplete: func(got any, err error) {
+				if kept = got; err != nil {
+					t.Error(err)
+				}
+			},
+		}, "q", "yes")
+	}, time.Minute)
+	env.ExecuteWorkflow(temporal.RunWorkflow, temporal.Run{Heartbeat: time.Minute, Landings: 5})
+	if err := env.GetWorkflowError(); err != nil || kept != "yes" {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
+	"golang.org/x/term"
 
 	"reprise"
 	"reprise/engine/temporal"
@@ -34,6 +36,7 @@ type app struct {
 	out, err io.Writer
 	dir      string
 	json     bool
+	began    bool // a command was understood
 	code     int
 }
 
@@ -42,13 +45,35 @@ func Main(args []string, out, errOut io.Writer) int {
 	a := &app{}
 	root := a.root(out, errOut)
 	root.SetArgs(args)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	var ended atomic.Bool // by SIGTERM
+	go func() {
+		ended.Store(<-signals == syscall.SIGTERM)
+		cancel()
+	}()
+	var code int
 	if err := root.ExecuteContext(ctx); err != nil {
-		return a.failed(err)
+		code = a.failed(err)
+	} else {
+		code = a.code
 	}
-	return a.code
+	if code == interrupted && ended.Load() {
+		return terminated
+	}
+	return code
 }
+
+// Exit codes of reprise that the program needs by itself.
+const (
+	misused     = 2
+	needsAnswer = 12
+	interrupted = 130
+	terminated  = 143
+)
 
 // root is the command that has all others.
 func (a *app) root(out, errOut io.Writer) *cobra.Command {
@@ -60,6 +85,7 @@ func (a *app) root(out, errOut io.Writer) *cobra.Command {
 			"and Temporal's other variables, or its profile file, name the server.\n\n" +
 			"Exit codes are those of `reprise`.",
 	}
+	root.PersistentPreRun = func(*cobra.Command, []string) { a.began = true }
 	root.PersistentFlags().StringVarP(&a.dir, "dir", "C", ".", "the clone of the project")
 	root.AddCommand(a.worker(), a.run(), a.resume(), a.status(), a.answer(), a.stop())
 	root.SetOut(out)
@@ -72,15 +98,18 @@ func (a *app) failed(err error) int {
 	code, hint := cli.ExitCode(err), ""
 	var app *sdk.ApplicationError
 	var unknown *temporal.UnknownRunError
+	var nothing *temporal.UnknownFlowError
 	var several *temporal.SeveralError
 	var untold *temporal.UntoldError
 	var none *serviceerror.NotFound
 	switch {
+	case !a.began:
+		code = misused
 	case temporal.Unreachable(err):
 		code, hint = 40, "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
 	case errors.As(err, &untold):
 		code = 40
-	case errors.As(err, &unknown), errors.As(err, &several), errors.As(err, &none):
+	case errors.As(err, &unknown), errors.As(err, &nothing), errors.As(err, &several), errors.As(err, &none):
 		code = 2
 	case errors.As(err, &app):
 		fmt.Sscanf(app.Type(), "exit-%d", &code)
@@ -263,24 +292,34 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 			"git is all that workers share. To keep them out of other branches, take them out before you merge it:\n"+
 			"  git rm -r --cached -- %s\n", len(f.ignored), cli.Quoted(filepath.Join(fleet.Folder, f.Ref.Path)))
 	}
+	sum := a.summary(fleet, f.Ref)
 	if f.detach {
+		if a.json {
+			return json.NewEncoder(a.out).Encode(sum)
+		}
 		return nil
 	}
-	over := make(chan struct{})
-	if !a.json {
-		go a.tell(ctx, fleet, f.Ref.ID, over)
+	over, asks, ended := make(chan struct{}), make(chan temporal.State, 1), make(chan error, 1)
+	defer close(over)
+	go a.tell(ctx, fleet, f.Ref.ID, over, asks)
+	go func() { ended <- run.Get(ctx, &sum) }()
+	select {
+	case s := <-asks:
+		return a.asked(fleet, f.Ref, s)
+	case err = <-ended:
 	}
-	var sum report.Summary
-	err = run.Get(ctx, &sum)
-	close(over)
 	switch {
+	case ctx.Err() != nil:
+		a.code = interrupted
+		fmt.Fprintf(a.err, "It goes on without you: `reprise-fleet resume %[1]s` follows it, `reprise-fleet stop %[1]s` stops it.\n", reprise.Pasted(f.Ref.ID, "RUN"))
+		return nil
 	case sdk.IsCanceledError(err):
-		a.code = 130
+		a.code = interrupted
 		return nil
 	case err != nil:
 		return err
 	}
-	a.code = sum.Exit
+	a.code, sum.Root = sum.Exit, filepath.Join(fleet.Clone, fleet.Folder)
 	if a.json {
 		return json.NewEncoder(a.out).Encode(sum)
 	}
@@ -297,11 +336,43 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	return nil
 }
 
-// tell says what is at work, whenever that changes.
-func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <-chan struct{}) {
+// summary is the document about a run of which nothing more is known yet.
+func (a *app) summary(fleet *temporal.Fleet, ref reprise.Ref) report.Summary {
+	return report.Summary{
+		Schema: report.SummarySchema, Root: filepath.Join(fleet.Clone, fleet.Folder), Layout: ref.Layout, ID: ref.ID, Path: ref.Path, State: reprise.Running, Action: reprise.Wait,
+		Reasons: []string{}, Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{},
+		Questions: []report.Question{}, Findings: []report.Finding{}, Next: "reprise-fleet resume " + reprise.Pasted(ref.ID, "RUN"),
+	}
+}
+
+// asked leaves a run that waits for a person, where no one is at the terminal: it stays on
+// the server, and goes on once it is answered.
+func (a *app) asked(fleet *temporal.Fleet, ref reprise.Ref, s temporal.State) error {
+	a.code = needsAnswer
+	if !a.json {
+		fmt.Fprintf(a.out, "%s waits for your answer: `reprise-fleet answer %s`\n", cli.Plain(ref.ID), reprise.Pasted(ref.ID, "RUN"))
+		return nil
+	}
+	sum := a.summary(fleet, ref)
+	sum.State, sum.Action, sum.Exit, sum.Next = reprise.Waiting, reprise.Ask, needsAnswer, "reprise-fleet answer "+reprise.Pasted(ref.ID, "RUN")
+	for _, q := range s.Questions {
+		sum.Questions = append(sum.Questions, q.Question)
+	}
+	return json.NewEncoder(a.out).Encode(sum)
+}
+
+// attended reports whether a person sees the output and can answer meanwhile.
+func (a *app) attended() bool {
+	out, is := a.out.(*os.File)
+	return is && !a.json && term.IsTerminal(int(out.Fd()))
+}
+
+// tell says what is at work, whenever that changes, and hands it to asks if nothing goes on
+// before an answer and no one is there to see that.
+func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <-chan struct{}, asks chan<- temporal.State) {
 	said := map[string]bool{}
 	say := func(key, format string, args ...any) {
-		if !said[key] {
+		if !said[key] && !a.json {
 			said[key] = true
 			fmt.Fprintln(a.out, cli.Plain(fmt.Sprintf(format, args...)))
 		}
@@ -321,6 +392,10 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <
 		}
 		for _, q := range s.Questions {
 			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
+		}
+		if s.Asks() && !a.attended() {
+			asks <- s
+			return
 		}
 	}
 }

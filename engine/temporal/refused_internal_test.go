@@ -1,0 +1,97 @@
+package temporal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/temporal"
+
+	"reprise/engine"
+	"reprise/report"
+)
+
+// refuse has the remote refuse pushes to refs that begin with a prefix.
+func (b *bench) refuse(prefix string) {
+	b.Helper()
+	hook := fmt.Sprintf("#!/bin/sh\nwhile read old new ref; do case $ref in %s*) echo 'policy 17 forbids it'; exit 1;; esac; done\n", prefix)
+	if err := os.MkdirAll(filepath.Join(b.remote, "hooks"), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.remote, "hooks", "pre-receive"), []byte(hook), 0o755); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// lastsAs wants an error that is not tried again and says why the remote refuses.
+func (b *bench) lastsAs(what string, err error) {
+	b.Helper()
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) || !app.NonRetryable() || app.Type() != "exit-11" || !strings.Contains(app.Message(), "policy 17 forbids it") {
+		b.Errorf("%s: %v", what, err)
+	}
+}
+
+// A push that the remote refuses is not tried again: the branch as little as the ref of an
+// attempt, whose work the worker keeps. (issue 19)
+func TestA_push_that_the_remote_refuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	a := b.worker("one")
+	d := b.decided(a)
+	b.refuse("refs/reprise/")
+	_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
+	b.lastsAs("an attempt", err)
+	mirror := filepath.Join(a.Mirror.Dir, "mirror.git")
+	kept := b.git(mirror, "for-each-ref", "--format=%(refname)", "refs/kept/refused/")
+	if kept == "" || !strings.Contains(err.Error(), kept+" in "+mirror) || !strings.Contains(b.git(mirror, "ls-tree", "--name-only", kept), "a.txt") {
+		t.Errorf("the work is not kept as %q: %v", kept, err)
+	}
+	// It ended, and says why.
+	lost, failed := whyLost(err)
+	l, err := a.land(t.Context(), b.next(), LandInput{Run: b.run, Start: d.Starts[0], Lost: lost, Failed: failed})
+	if err != nil || l.Late || l.Accepted != nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+	b.refuse("refs/heads/reprise/")
+	_, err = a.decide(t.Context(), b.next(), DecideInput{Run: b.run})
+	b.lastsAs("a decision", err)
+	_, err = a.decide(t.Context(), b.next(), DecideInput{Run: b.run, Stop: true})
+	if err != nil {
+		b.lastsAs("stopping", err)
+	}
+}
+
+// What a remote says tells a refusal from a race.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"remote: error: GH006: Protected branch update failed.\n ! [remote rejected] x -> reprise/r (protected branch hook declined)\nerror: failed to push": "error: GH006: Protected branch update failed.; x -> reprise/r (protected branch hook declined)",
+		" ! [remote rejected] x -> reprise/r (cannot lock ref 'refs/heads/reprise/r': is at 1 but expected 2)":                                               "",
+		" ! [remote rejected] x -> reprise/r (failed to update ref)":                                                                                         "",
+		" ! [rejected] x -> reprise/r (stale info)":                                                                                                          "",
+		"fatal: unable to access 'https://h/': Could not resolve":                                                                                            "",
+	} {
+		if got := refusal(said); got != want {
+			t.Errorf("%q: %q", said, got)
+		}
+	}
+}
+
+// Of two answers to one asking the second is told of the first. (issue 19)
+func TestAnother_answer_came_first(t *testing.T) {
+	t.Parallel()
+	q := Question{Question: report.Question{ID: "q", Options: []string{"yes", "no"}}, Closed: true}
+	for _, c := range []struct{ text, kept, want string }{
+		{"yes", "yes", ""}, {"Yes", "yes", ""}, {"yes", "", ""}, {"no", "yes", "yes"},
+	} {
+		err := q.first(c.text, c.kept)
+		var other *engine.AnsweredError
+		if is := errors.As(err, &other); is != (c.want != "") || is && other.Answer != c.want || !is && err != nil {
+			t.Errorf("%q where %q was kept: %v", c.text, c.kept, err)
+		}
+	}
+}
