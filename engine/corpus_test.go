@@ -120,15 +120,21 @@ func (r *real) play() bool {
 	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = launchesOf(r.dir)
 	e.Settings.Agents["actor"].Env["DEMO_GAPS"] = ""
 	e.Parallel = 1
-	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	ended := 0
+	e.Tell = func(p engine.Progress) {
+		if p.Kind == engine.Ended {
+			ended++
+		}
+		if ended == 2 {
+			stop() // others are tried, too
+		}
+	}
 	sum, err := e.Resume(ctx, r.ref, engine.Choice{})
 	if unsafe, ok := errors.AsType[*engine.UnsafeError](err); ok {
 		t.Logf("%s %s: %v", filepath.Base(r.from), r.ref.ID, unsafe)
 		return false
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return false // a slow machine: nothing was begun
 	}
 	if err != nil {
 		t.Errorf("%s %s: %v", filepath.Base(r.from), r.ref.ID, err)
