@@ -21,6 +21,7 @@ type list struct {
 	file   *doc.File
 	title  string
 	ours   bool // it is a list, even if no task can be read
+	names  bool // it names tasks that are not written as such
 	there  bool // the place of the tasks is there, even if it is empty
 	// conflicted says that it contains both sides of a merge.
 	conflicted bool

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -70,6 +71,9 @@ func (l *list) readBoxes() {
 		}
 		it.needs = l.family.needed(it.text)
 		tags, text := cutTags(it.text)
+		if at.status == reprise.Done && denied.MatchString(text) {
+			at.status, at.word = reprise.Unknown, at.word+" "+denied.FindString(text)
+		}
 		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending {
 			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
@@ -79,9 +83,12 @@ func (l *list) readBoxes() {
 		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
 	}
 	l.readStuck(md)
+	l.readHeld(sections)
 	l.readStages(sections)
 	l.readPosition(sections)
 	l.readOdd(md, boxes)
+	// A file whose name says that it is a list, and that names tasks, is one.
+	l.ours = l.ours || l.names && !strings.Contains(path.Base(l.family.Lists[0]), "*")
 	l.readTwice(sections)
 	l.group()
 }
@@ -126,7 +133,7 @@ func (l *list) idAt(line int) string {
 
 // odd matches the start of a line, or of a table cell, that was meant as a box but is not
 // one.
-var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(?P<box>\\?\[(?P<mark>[^\[\]]{0,16})\]|\([ xX]\)|[⬜☐⬛☑✅🔲])?(?P<after>\s*)(?P<text>.*)$`)
+var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(?P<box>\\?\[(?P<mark>[^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅🔲❌✗✘☒])?(?P<after>\s*)(?P<text>.*)$`)
 
 // stated matches the status words that people put into a box.
 var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
@@ -208,13 +215,14 @@ func (l *list) meant(m []string, number string, starts bool) bool {
 		it, named = whole, true // the start of its number is not that of an item
 	}
 	fresh := named && l.fresh(it.id, number)
+	l.names = l.names || fresh && (box != "" || strings.HasPrefix(bullet, "#"))
 	switch {
 	case box == "":
 		return fresh && starts && (bullet != "" || !unicode.IsSpace([]rune(m[0])[0])) && l.tells(it.id)
 	case box[0] == '(':
 		return bullet != ""
 	case box[0] != '[' && box[0] != '\\':
-		return fresh && bullet != ""
+		return fresh
 	case after != "" && strings.ContainsAny(after[:1], "([:"):
 		return false
 	}
@@ -257,6 +265,28 @@ var putOff = func() *regexp.Regexp {
 		`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])][.\s]*$|` +
 		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
 }()
+
+// denied matches what at the end of a ticked task says that it is not done.
+var denied = regexp.MustCompile(`(?:^|[—–.;:(\[*]\s*|\s-\s+)(?:NOT (?:DONE|COMPLETED?|FINISHED|STARTED)|INCOMPLETE|UNFINISHED)\b[^()\[\]]*$`)
+
+// readHeld holds the tasks below a heading whose status line says that they are put off.
+func (l *list) readHeld(sections []doc.Section) {
+	for _, s := range sections {
+		label, ok := s.Head().Label("Status")
+		if !ok || l.family.Label != "" || !held.MatchString(doc.Fold(label.Value)) {
+			continue
+		}
+		for i := range l.items {
+			it := &l.items[i]
+			if p := &it.places[0]; s.Line < p.source.Line && p.source.Line <= s.Line+s.Length() && p.status == reprise.Pending {
+				p.status, it.held, it.putOff = reprise.Blocked, "the status of "+doc.Clip(s.Title, 40)+" is "+doc.Clip(strings.Trim(label.Value, "*` "), 40), true
+			}
+		}
+	}
+}
+
+// held matches the words for the status of what is put off.
+var held = regexp.MustCompile(`^(?:blocked|on hold|paused|deferred|postponed|skipped|cancell?ed|obsolete|superseded|dropped)\b`)
 
 // putOffParts are substrings one of which occurs in every text that putOff matches.
 var putOffParts = []string{"defer", "block", "skip", "cancel", "obsolete", "superseded", "dropped", "moved", "~~"}

@@ -80,6 +80,22 @@ func (l *list) readFile(f *doc.File) {
 	}
 }
 
+// means returns the status that a word stands for. Of the words that the list says its
+// tasks use, the first is to do and the last is done, unless another of them means that.
+func (l *list) means(word string) reprise.Status {
+	status := l.family.means(word)
+	if status != reprise.Unknown || len(l.statuses) < 2 {
+		return status
+	}
+	for at, means := range map[int]reprise.Status{0: reprise.Pending, len(l.statuses) - 1: reprise.Done} {
+		other := slices.ContainsFunc(l.statuses, func(used string) bool { return l.family.means(used) == means })
+		if l.family.same(l.statuses[at], word) && !other {
+			return means
+		}
+	}
+	return status
+}
+
 // meantBy returns the id of the task that another one names, possibly by a prefix that was
 // changed since; else what it names.
 func (l *list) meantBy(id string) string {

@@ -162,7 +162,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	}
 	it.id, it.node = prefix+it.id, e.Value
 	for i, v := range values {
-		at := place{value: v, word: v.Plain(), status: f.means(v.Plain()), source: l.file.At(e.Line), again: i > 0}
+		at := place{value: v, word: v.Plain(), status: l.means(v.Plain()), source: l.file.At(e.Line), again: i > 0}
 		if v.Node != nil {
 			at.source = l.file.At(v.Line)
 		}

@@ -54,7 +54,7 @@ func (l *list) reportPutOff(r *doc.Reader, run string) {
 // reportLeft names the open boxes that are not tasks.
 func (l *list) reportLeft(r *doc.Reader, run string) {
 	left := l.left()
-	if len(left) == 0 || len(l.items) == 0 {
+	if len(left) == 0 {
 		return
 	}
 	var names []string
@@ -64,6 +64,14 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 			where = path.Base(b.place.source.File)
 		}
 		names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
+	}
+	if len(l.items) == 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source,
+			Message: "no task is written as an item with a box and its id, so what is done is unknown: " + some(names, 3),
+			Hint:    "write each on a line of its own: `- [ ]`, or `- [x]` if it is done, then its id and text",
+		})
+		return
 	}
 	warn(r, reprise.CodeAmbiguous, run, left[0].place.source, "write them like the other tasks, tick them, or remove them; until then the list is not complete",
 		"open, but not written as tasks: %s", some(names, 3))

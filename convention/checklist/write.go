@@ -177,7 +177,7 @@ func (l *list) spelt(words []string, status reprise.Status) string {
 	if slices.Contains(words, l.said) {
 		return l.said
 	}
-	if i := slices.IndexFunc(l.statuses, func(used string) bool { return l.family.meaning(l.family.Words, used) == status }); i >= 0 {
+	if i := slices.IndexFunc(l.statuses, func(used string) bool { return l.means(used) == status }); i >= 0 {
 		return l.statuses[i]
 	}
 	used := func(word string) bool {
