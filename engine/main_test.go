@@ -123,6 +123,7 @@ func codeOf(err error) int {
 	case errors.As(err, &held), errors.As(err, &unsafe) && unsafe.Outcome() == reprise.OutcomeHeld:
 		return exitHeld // by its lease, or by a process that has just let go of it and still ends
 	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "work-on:", err) // nobody asked it to stop
 		return exitStopped
 	}
 	fmt.Fprintln(os.Stderr, "work-on:", err)
