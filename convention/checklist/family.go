@@ -198,7 +198,7 @@ var families = sync.OnceValue(func() []Family {
 			},
 			Marks: []string{"_bmad-output", "docs", ".bmad-ephemeral"}, Shared: true,
 			// Anything that is not an epic is a story, even without a number.
-			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`), Aside: regexp.MustCompile(`^epic-|-retrospective$`),
+			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`), Aside: regexp.MustCompile(`^epic-|^[a-z][a-z0-9]*-epic-\d+$|-retrospective$`),
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"ready-for-dev", "backlog", "drafted"}, reprise.InProgress: {"in-progress"},
 				reprise.InReview: {"review"}, reprise.Done: {"done"}, reprise.Blocked: {"blocked", "deferred"},

@@ -34,6 +34,7 @@ func TestA_line_that_looks_like_a_box_and_is_none_keeps_a_list_from_being_comple
 		"- [?] T002 b", "- [P] T002 b", "- T002 b", "- ⬜ T002 b",
 		"### [ ] T002 b", "## [ ] b", "### T002: b", "- ( ) T002 b", "- ( ) b", "1. T002 b", "1. [ ] T002 b", "- \\[ ] T002 b", "- \\[ \\] T002 b",
 		"T002 b", "**T002** b", "| T002 | b | open |", "- **[ ]** T002 b", "- `[ ]` T002 b", "☐ T002 b", "- ❌ T002 b", "- [x] T002 b — NOT DONE",
+		"- [ T002 b", "- [x T002 b", "- ] T002 b", "- x] T002 b", "[ T002 b",
 	} {
 		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
 		told := slices.ContainsFunc(run.Findings, func(f reprise.Finding) bool { return f.Source.Line == 4 })

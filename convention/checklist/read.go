@@ -52,7 +52,9 @@ type item struct {
 	person          bool     // only a person can do it
 	leads           bool     // stands for its whole phase
 	indent          int      // of its box
+	until           int      // the line of the next box that is not below it
 	heads           bool     // is the heading of its parts
+	own             bool     // and has something of its own beside them
 	parts           []string // the tasks that are part of it
 	rank            int      // its urgency, 0 the most urgent
 	needs           []string
@@ -360,15 +362,15 @@ func (l *list) below(number string) string {
 }
 
 // group removes the tasks with parts from the list. The whole is the phase of its parts. A task that has only
-// optional parts remains one, and if tasks themselves say what they are part of, the whole
-// is also a task, which comes after its parts.
+// optional parts remains one. If tasks themselves say what they are part of, or the whole
+// has something of its own to do, it is also a task, which comes after its parts.
 func (l *list) group() {
 	for i := range l.items {
 		whole := &l.items[i]
 		for _, part := range l.parts(whole, l.items) {
 			part.phase = whole.text
 			part.optional = part.optional || whole.optional
-			if l.family.Keys.Within != "" {
+			if l.family.Keys.Within != "" || whole.own && !part.optional {
 				whole.parts = append(whole.parts, part.id)
 			}
 		}
@@ -377,7 +379,7 @@ func (l *list) group() {
 	l.items = nil
 	for _, it := range all {
 		required := func(part *item) bool { return it.optional || !part.optional }
-		if l.family.Keys.Within == "" && slices.ContainsFunc(l.parts(&it, all), required) {
+		if l.family.Keys.Within == "" && !it.own && slices.ContainsFunc(l.parts(&it, all), required) {
 			l.whole = append(l.whole, it)
 		} else {
 			l.items = append(l.items, it)
@@ -404,7 +406,7 @@ func (it *item) has(part *item) bool {
 		return false
 	}
 	whole, at := it.places[0], part.places[0]
-	return !whole.box.There() || !at.box.There() || whole.source.Line < at.source.Line && (it.indent < part.indent || it.heads)
+	return !whole.box.There() || !at.box.There() || whole.source.Line < at.source.Line && at.source.Line < it.until && (it.indent < part.indent || it.heads)
 }
 
 // find returns the task with an id, or nil.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -78,7 +79,8 @@ func (l *list) readBoxes() {
 			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
 		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)
-		it.places, it.indent, it.heads = []place{at}, c.Indent, l.family.isHeading(c, boxes)
+		it.places, it.indent = []place{at}, c.Indent
+		it.until, it.heads, it.own = l.family.extent(md, c, boxes)
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
 	}
@@ -93,16 +95,27 @@ func (l *list) readBoxes() {
 	l.group()
 }
 
-// isHeading reports whether a box is no more than the heading of those after it: its number
-// has neither letters nor dots, and the next box is its first part.
-func (f *Family) isHeading(c doc.Check, boxes []doc.Check) bool {
+// extent returns the line up to which boxes are below another one: those with more
+// indentation or, if the box is the heading of those after it, those with its number. Such
+// a heading has a number without letters and dots, and the next box is its first part. own
+// says that there is text of its own between the two.
+func (f *Family) extent(md *doc.Markdown, c doc.Check, boxes []doc.Check) (until int, heads, own bool) {
 	it, _ := f.match(c.Text)
-	next := slices.IndexFunc(boxes, func(o doc.Check) bool { return o.Line > c.Line })
-	if next < 0 || strings.Trim(it.id, "0123456789") != "" {
-		return false
+	boxes = boxes[1+slices.IndexFunc(boxes, func(o doc.Check) bool { return o.Line == c.Line }):]
+	if len(boxes) > 0 && boxes[0].Indent <= c.Indent && it.id != "" && strings.Trim(it.id, "0123456789") == "" {
+		part, _ := f.match(boxes[0].Text)
+		heads = part.id == it.id+".1"
 	}
-	part, _ := f.match(boxes[next].Text)
-	return part.id == it.id+".1"
+	own = heads && slices.ContainsFunc(md.Lines, func(line doc.Line) bool {
+		return c.Line < line.No && line.No < boxes[0].Line && strings.TrimSpace(line.Text) != ""
+	})
+	for _, o := range boxes {
+		part, ok := f.match(o.Text)
+		if ok && o.Indent <= c.Indent && !(heads && strings.HasPrefix(part.id, it.id+".")) {
+			return o.Line, heads, own
+		}
+	}
+	return math.MaxInt, heads, own
 }
 
 // heads reports whether a document has the heading of the family's lists.
@@ -133,7 +146,7 @@ func (l *list) idAt(line int) string {
 
 // odd matches the start of a line, or of a table cell, that was meant as a box but is not
 // one.
-var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(?P<box>\\?\[(?P<mark>[^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅🔲❌✗✘☒])?(?P<after>\s*)(?P<text>.*)$`)
+var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(?P<box>\\?\[(?P<mark>[^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅🔲❌✗✘☒]|\[[ xX]?\s|[ xX]?\]\s)?(?P<after>\s*)(?P<text>.*)$`)
 
 // stated matches the status words that people put into a box.
 var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
@@ -221,6 +234,8 @@ func (l *list) meant(m []string, number string, starts bool) bool {
 		return fresh && starts && (bullet != "" || !unicode.IsSpace([]rune(m[0])[0])) && l.tells(it.id)
 	case box[0] == '(':
 		return bullet != ""
+	case strings.Contains(box, "[") != strings.Contains(box, "]"): // half of a box
+		return fresh
 	case box[0] != '[' && box[0] != '\\':
 		return fresh
 	case after != "" && strings.ContainsAny(after[:1], "([:"):
