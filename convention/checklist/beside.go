@@ -26,7 +26,7 @@ func (l *list) beside(r *doc.Reader, it *item) {
 		}
 		it.file = name
 		f := r.Open(name)
-		if f.Conflicted() {
+		if !f.OK() {
 			return
 		}
 		md := f.Markdown()

@@ -31,7 +31,7 @@ func (l *list) readFiles(r *doc.Reader) {
 	for _, pattern := range l.family.Files {
 		dir := path.Join(path.Dir(l.file.Path), path.Dir(pattern))
 		for _, e := range r.Dir(dir) {
-			if ok, _ := path.Match(path.Base(pattern), e.Name()); ok && !e.IsDir() {
+			if ok, _ := path.Match(path.Base(pattern), e.Name()); ok {
 				l.readFile(r.Open(path.Join(dir, e.Name())))
 			}
 		}
@@ -48,10 +48,7 @@ func (l *list) readFiles(r *doc.Reader) {
 
 // readFile reads the file of a task.
 func (l *list) readFile(f *doc.File) {
-	var md *doc.Markdown
-	if !f.Conflicted() {
-		md = f.Markdown()
-	}
+	md := f.Markdown()
 	if md == nil || md.Front == nil || ledger.Root(f, md.Front).In(l.family.Keys.ID).Plain() == "" {
 		l.unread = true
 		f.Lost(reprise.CodeUnreadable, 0, "it has no front matter with the id of a task, so which task it is and whether it is done is unknown",

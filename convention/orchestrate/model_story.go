@@ -64,7 +64,7 @@ type storyDoc struct {
 func readStory(r *doc.Reader, name string) *storyDoc { return storyOfFile(r.Open(name)) }
 
 func storyOfFile(f *doc.File) *storyDoc {
-	if !f.OK() || f.Conflicted() {
+	if !f.OK() {
 		return nil
 	}
 	s := &storyDoc{path: f.Path, file: f, dates: dates(f.Data)}

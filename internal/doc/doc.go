@@ -157,6 +157,8 @@ func (f *File) hold(data []byte, err error) {
 		f.Lost(reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
 	case len(f.Data) > MaxSize:
 		f.tooLarge(0, fmt.Sprintf("larger than %d MiB", MaxSize>>20))
+	case f.Conflicted():
+		f.Lost(reprise.CodeUnreadable, 0, Conflict, "resolve the conflict in the file, then commit it")
 	default:
 		f.ok = true
 	}
@@ -166,19 +168,17 @@ func (f *File) hold(data []byte, err error) {
 const Conflict = "the file holds both sides of a merge conflict that was not resolved"
 
 // Conflicted reports whether a file has the marks that git leaves around the two sides of
-// a conflict, and says so. What it tells is then what two people told: it counts as not
-// read.
+// a conflict. What it tells is then what two people told: it counts as not read.
 func (f *File) Conflicted() bool {
-	data := append([]byte{'\n'}, f.Data...)
-	for _, mark := range []string{"\n<<<<<<< ", "\n=======", "\n>>>>>>> "} {
-		_, after, ok := bytes.Cut(data, []byte(mark))
-		if !ok {
+	rest, ok := f.Data, bytes.HasPrefix(f.Data, []byte("<<<<<<< "))
+	for i, mark := range []string{"\n<<<<<<< ", "\n=======", "\n>>>>>>> "} {
+		if i == 0 && ok {
+			continue
+		}
+		if _, rest, ok = bytes.Cut(rest, []byte(mark)); !ok {
 			return false
 		}
-		data = after
 	}
-	f.ok = false
-	f.Report(reprise.Warning, reprise.CodeUnreadable, 0, Conflict, "resolve the conflict in the file, then commit it")
 	return true
 }
 

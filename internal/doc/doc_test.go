@@ -321,3 +321,21 @@ func FuzzYAML(f *testing.F) {
 		}
 	})
 }
+
+// What two people told is not known, wherever it stands.
+func TestA_file_with_both_sides_of_a_conflict_is_not_read(t *testing.T) {
+	t.Parallel()
+	for text, conflicted := range map[string]bool{
+		"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n":        true,
+		"# T\n\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n": true,
+		"=======\n<<<<<<< HEAD\na\n>>>>>>> x\n":           false,
+		"Title\n=======\n\n>>>>>>> x\n":                   false,
+		"a <<<<<<< HEAD\n=======\n>>>>>>> x\n":            false,
+		"":                                                false,
+	} {
+		r, f := doc.Memory("notes.md", []byte(text))
+		if f.OK() == conflicted || len(r.Findings()) > 0 != conflicted {
+			t.Errorf("%q: %t, %v", text, f.OK(), r.Findings())
+		}
+	}
+}
