@@ -49,7 +49,11 @@ func (l *list) readFiles(r *doc.Reader) {
 // readFile reads the file of a task.
 func (l *list) readFile(f *doc.File) {
 	md := f.Markdown()
-	if md == nil || md.Front == nil || ledger.Root(f, md.Front).In(l.family.Keys.ID).Plain() == "" {
+	if md == nil {
+		l.unread = true // opening it told why
+		return
+	}
+	if md.Front == nil || ledger.Root(f, md.Front).In(l.family.Keys.ID).Plain() == "" {
 		l.unread = true
 		f.Lost(reprise.CodeUnreadable, 0, "it has no front matter with the id of a task, so which task it is and whether it is done is unknown",
 			"look at it by hand; git may have an earlier version of the file")

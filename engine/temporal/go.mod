@@ -3,11 +3,11 @@ module reprise/engine/temporal
 go 1.26.0
 
 require (
-	golang.org/x/term v0.47.0
 	github.com/spf13/cobra v1.10.2
 	go.temporal.io/api v1.63.5
 	go.temporal.io/sdk v1.50.0
 	go.temporal.io/sdk/contrib/envconfig v1.0.2
+	golang.org/x/term v0.47.0
 	reprise v0.0.0
 )
 
