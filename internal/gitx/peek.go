@@ -94,8 +94,13 @@ func (r *Repo) heads(ctx context.Context, git *reprise.Git, files []string) {
 	args := []string{"ls-tree", "-z", "--full-tree", "HEAD", "--"}
 	for _, name := range files {
 		full := path.Clean(r.prefix + name)
-		if strings.HasPrefix(full, "../") || len(want) == maxHeads {
+		if strings.HasPrefix(full, "../") {
 			continue
+		}
+		if len(want) == maxHeads {
+			r.missed("whether files of state are as they were committed was not fully looked at", fmt.Errorf("there are more than %d", maxHeads))
+			git.Unheard = true
+			break
 		}
 		want[full] = name
 		if dir := path.Dir(full); dir == "." {
