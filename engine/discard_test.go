@@ -50,7 +50,7 @@ func TestAC9_X7_a_discard_is_taken_back_by_the_snapshot_it_names(t *testing.T) {
 			t.Errorf("the summary names %s, %q", s.ID, s.Note)
 		}
 	}
-	if _, err := tender.Undo(t.Context(), sum.Snapshot, false); err != nil {
+	if _, err := tender.Undo(t.Context(), sum.Snapshot, upkeep.UndoChoice{}); err != nil {
 		t.Fatal(err)
 	}
 	if now := git(t, e.Dir, "rev-parse", branch); now != first {
@@ -83,7 +83,7 @@ func TestX7_an_undo_that_was_begun_is_ended_first(t *testing.T) {
 	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil || !strings.Contains(err.Error(), "`reprise undo 000001` finishes it") {
 		t.Errorf("resume: %v", err)
 	}
-	if _, err := (upkeep.Tender{Dir: e.Dir, Now: time.Now()}).Undo(t.Context(), "000001", false); err != nil {
+	if _, err := (upkeep.Tender{Dir: e.Dir, Now: time.Now()}).Undo(t.Context(), "000001", upkeep.UndoChoice{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{}); err != nil {

@@ -266,7 +266,7 @@ func TestX2_a_run_that_was_given_up_or_ended_is_not_missed(t *testing.T) {
 		},
 		"taken back": func(t *testing.T, e *engine.Engine, ref reprise.Ref) {
 			free(t, func() error {
-				_, err := upkeep.Tender{Dir: e.Dir, Now: time.Now()}.Undo(t.Context(), "000001", false)
+				_, err := upkeep.Tender{Dir: e.Dir, Now: time.Now()}.Undo(t.Context(), "000001", upkeep.UndoChoice{})
 				return err
 			})
 		},

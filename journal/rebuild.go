@@ -93,9 +93,7 @@ func (a *Account) bases(store *durable.Store, ref reprise.Ref) ([]base, error) {
 		case life.restored >= 0 && snap.Gen <= a.Entries[life.restored].Generation:
 			// What it holds was taken back.
 		default:
-			at := slices.IndexFunc(a.Entries, func(e Entry) bool {
-				return e.Generation > snap.Gen || e.Generation == snap.Gen && !e.Event.At.Before(snap.At)
-			})
+			at := slices.IndexFunc(a.Entries, func(e Entry) bool { return e.after(snap) })
 			if at < 0 {
 				at = len(a.Entries)
 			}
@@ -121,7 +119,7 @@ func (a *Account) rebuild(ctx context.Context, store *durable.Store, under repri
 	out := &Rebuilt{From: "the journal"}
 	if b.snap != nil {
 		out.From = fmt.Sprintf("snapshot %s and the journal since", b.snap.ID)
-		if err := putKept(ctx, dry, store, b.snap, ref); err != nil {
+		if err := putKept(ctx, dry, store, b.snap, func(name string) bool { return below(name, ref.Path) }); err != nil {
 			return nil, err
 		}
 	}
@@ -159,11 +157,11 @@ func (a *Account) left(ref reprise.Ref, from int) map[string]bool {
 	return out
 }
 
-// putKept puts the files of a run that a snapshot holds into a store.
-func putKept(ctx context.Context, into reprise.Store, store *durable.Store, snap *durable.Snapshot, ref reprise.Ref) error {
+// putKept puts those of the state files that a snapshot holds into a store.
+func putKept(ctx context.Context, into reprise.Store, store *durable.Store, snap *durable.Snapshot, those func(name string) bool) error {
 	var edits []reprise.Edit
 	for _, f := range snap.Files {
-		if f.Hash.IsZero() || !below(f.Path, ref.Path) {
+		if f.Hash.IsZero() || !those(f.Path) {
 			continue
 		}
 		content, err := store.Kept(f.Hash)

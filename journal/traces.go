@@ -11,8 +11,9 @@ import (
 // Traces are the changes by reprise and its agents that journals record, to distinguish
 // them from other changes.
 type Traces struct {
-	// Wrote are the files of conventions with all that was ever written to them.
-	Wrote map[string][]reprise.Hash
+	// Wrote are the files of conventions with all that was ever written to them, and what
+	// was found there.
+	Wrote map[string][]Written
 	// Left are the files that attempts changed and no commit holds, from the root of
 	// the repository, with what each was then; zero where that is not known.
 	Left map[string][]reprise.Hash
@@ -27,9 +28,15 @@ type Traces struct {
 	Last time.Time
 }
 
+// Written is a change that was made to a file in a generation.
+type Written struct {
+	Touch
+	Gen uint64
+}
+
 // NewTraces gives traces of nothing.
 func NewTraces() *Traces {
-	return &Traces{Wrote: map[string][]reprise.Hash{}, Left: map[string][]reprise.Hash{}, Keys: map[string]bool{}, Commits: map[string]time.Time{}}
+	return &Traces{Wrote: map[string][]Written{}, Left: map[string][]reprise.Hash{}, Keys: map[string]bool{}, Commits: map[string]time.Time{}}
 }
 
 // Read adds what a journal tells, of the generations that count. With an error it holds
@@ -59,7 +66,7 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 		})
 		if counts(rec.Gen) {
 			for _, f := range files.files {
-				t.Wrote[f.Path] = append(t.Wrote[f.Path], f.After)
+				t.Wrote[f.Path] = append(t.Wrote[f.Path], Written{f, rec.Gen})
 			}
 		}
 		return err

@@ -102,7 +102,8 @@ type Undo struct {
 	Undone    string         `json:"undone" jsonschema:"the snapshot that was brought back; empty if none was"`
 	Changed   []string       `json:"changed" jsonschema:"files that were, or would be, written back"`
 	Archived  []string       `json:"archived" jsonschema:"files that appeared since and were, or would be, archived"`
-	Kept      []string       `json:"kept" jsonschema:"files that others changed since, or others too, and that stay; empty with --all"`
+	AtWork    []string       `json:"at_work" jsonschema:"those of changed and archived that count as the run's because they changed while its agents were at work; empty with --all"`
+	Kept      []string       `json:"kept" jsonschema:"files that others changed since, or others too, or that --keep names, and that stay"`
 	Notes     []string       `json:"notes" jsonschema:"what others did since, which stays or with --all goes with it, and what cannot be brought back"`
 }
 

@@ -84,13 +84,12 @@ func (g *repository) present(ctx context.Context, store *durable.Store, snap *du
 }
 
 // Undo brings a snapshot back: the files, HEAD and index of the project, and the
-// branch and the checkout of each run it is about; without all, only what its runs
-// changed since. Where one of these cannot be
-// brought back nothing is changed, and neither where files of it are worked on
+// branch and the checkout of each run it is about; unless all is chosen, only what its
+// runs changed since. Where one of these cannot be brought back nothing is changed, and neither where files of it are worked on
 // from another folder: the leases of all that cover them are held.
 //
 // If the process dies here, the same undo again comes to the same end.
-func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoReport, error) {
+func (t Tender) Undo(ctx context.Context, id string, c UndoChoice) (*durable.UndoReport, error) {
 	store, err := t.take(ctx, "undo")
 	if err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 	}
 	snap := &list[i]
 	var repo repository
-	plan, err := t.planUndo(ctx, store, &repo, snap, all)
+	plan, err := t.planUndo(ctx, store, &repo, snap, c)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +113,14 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 	}
 	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: restoredTo(id), Until: snap.At}
 	var told func(log string) bool
-	if !all {
+	if !c.All {
 		told = func(log string) bool { return isOf(snap, log) }
 		runs = slices.DeleteFunc(runs, func(r *reprise.Run) bool { return !told(journal.Name(r.Ref)) })
 	}
 	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, told)); err != nil {
 		return nil, err
 	}
-	o := plan.options(all)
+	o := plan.options(c)
 	o.Checkouts = func(snap *durable.Snapshot) error {
 		for _, r := range snap.Runs {
 			if r.Checkout == nil {
@@ -138,7 +137,7 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 		return nil
 	}
 	done, err := store.UndoRuns(ctx, id, o)
-	if err == nil && !all {
+	if err == nil && !c.All {
 		err = answerAgain(ctx, t, store, plan.answers)
 	}
 	return done, err

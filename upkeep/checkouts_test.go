@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		err = patient(func() error {
 			_, err := tender(dir, func(under durable.FS) durable.FS {
 				return crashfs.StopBefore(under, n, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
-			}).Undo(context.Background(), id, false)
+			}).Undo(context.Background(), id, upkeep.UndoChoice{})
 			return err
 		})
 	}
@@ -125,7 +125,7 @@ func patient(try func() error) error {
 }
 
 func (s *site) undo(id string) (rep *durable.UndoReport, err error) {
-	err = patient(func() error { rep, err = tender(s.dir, nil).Undo(s.t.Context(), id, false); return err })
+	err = patient(func() error { rep, err = tender(s.dir, nil).Undo(s.t.Context(), id, upkeep.UndoChoice{}); return err })
 	return rep, err
 }
 
@@ -395,12 +395,15 @@ func TestX7_undo_to_a_snapshot_of_an_earlier_version(t *testing.T) {
 		}
 	})
 	s.write("main.txt", "two\n")
-	plan, err := tender(s.dir, nil).PlanUndo(t.Context(), snap, true)
+	plan, err := tender(s.dir, nil).PlanUndo(t.Context(), snap, upkeep.UndoChoice{All: true})
 	if err != nil || !strings.Contains(strings.Join(plan.Missing, "\n"), "from an earlier version") || !slices.Equal(plan.Back, []string{"main.txt"}) {
 		t.Fatalf("plan: %+v, %v", plan, err)
 	}
 	tip := s.tip()
-	if err := patient(func() error { _, err := tender(s.dir, nil).Undo(t.Context(), snap.ID, true); return err }); err != nil {
+	if err := patient(func() error {
+		_, err := tender(s.dir, nil).Undo(t.Context(), snap.ID, upkeep.UndoChoice{All: true})
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(s.dir, "main.txt")); string(data) != "one\n" || s.tip() != tip {

@@ -96,7 +96,7 @@ func givenUpAndBroughtBack(t *testing.T, ref reprise.Ref) {
 	if r := listed(); r != nil {
 		t.Errorf("it is still listed: %v %s", r.State, r.Reason)
 	}
-	if err := patient(func() error { _, err := tender.Undo(t.Context(), done.Snapshot, false); return err }); err != nil {
+	if err := patient(func() error { _, err := tender.Undo(t.Context(), done.Snapshot, upkeep.UndoChoice{}); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if r := listed(); r == nil || !r.State.Open() {

@@ -21,6 +21,10 @@ type UndoPlan struct {
 	// are empty if everything is undone.
 	Kept      []Kept
 	HeadStays string
+	// AtWork are those of the files above that count as the run's for no other reason than
+	// that they were changed while its agents were at work. Someone who worked in the same
+	// folder at that time may have changed them.
+	AtWork []string
 	// Moves are what becomes of branches and checkouts, as sentences.
 	Moves []string
 	// Others is what others did since: commits of the project's branch and other runs,
@@ -31,6 +35,17 @@ type UndoPlan struct {
 
 	now     []durable.RunState // the runs of the snapshot as they stand
 	answers []answer           // what a person answered since
+	all     []*reprise.Run     // of the project
+}
+
+// UndoChoice is what a person wants of an undo.
+type UndoChoice struct {
+	// All undoes what others than the runs changed, too.
+	All bool
+	// Keep are files and folders that stay as they are, whoever changed them.
+	Keep []string
+	// As is the choice as it is typed.
+	As string
 }
 
 // Kept is a file that an undo leaves alone.
@@ -40,15 +55,20 @@ type Kept struct {
 	// Maybe tells that an attempt without an end may have changed it, and that it was
 	// changed after the last that is known of that attempt.
 	Maybe bool
+	// Asked tells that a person asked for it.
+	Asked bool
 	// Diff is what the run changed in it and is taken back, "" if the file stays as it is.
 	Diff string
 
 	merged []byte // its content then, nil if it stays as it is
+	told   bool   // what the run wrote there can be told from what others wrote
 }
 
 // String is the file, and why it matters.
 func (k Kept) String() string {
 	switch {
+	case k.Asked:
+		return k.Path + ", as you asked"
 	case k.merged != nil:
 		return k.Path + ": only the run's own changes in it are undone"
 	case k.Too:
@@ -60,8 +80,8 @@ func (k Kept) String() string {
 }
 
 // options is what an undo is told of the plan.
-func (p *UndoPlan) options(all bool) durable.UndoOptions {
-	o := durable.UndoOptions{Runs: p.now, All: all, Keep: map[string]bool{}, Merged: map[string][]byte{}, KeepHead: p.HeadStays != ""}
+func (p *UndoPlan) options(c UndoChoice) durable.UndoOptions {
+	o := durable.UndoOptions{Runs: p.now, All: c.All, As: c.As, Keep: map[string]bool{}, Merged: map[string][]byte{}, KeepHead: p.HeadStays != ""}
 	for _, k := range p.Kept {
 		o.Keep[k.Path] = true
 		if k.merged != nil {
@@ -74,15 +94,15 @@ func (p *UndoPlan) options(all bool) durable.UndoOptions {
 // PlanUndo tells what bringing a snapshot back would change, and as an error why it
 // cannot be brought back. What others than the runs of the snapshot changed since stays,
 // unless all is to be undone. It changes nothing.
-func (t Tender) PlanUndo(ctx context.Context, snap *durable.Snapshot, all bool) (*UndoPlan, error) {
+func (t Tender) PlanUndo(ctx context.Context, snap *durable.Snapshot, c UndoChoice) (*UndoPlan, error) {
 	store, err := t.open()
 	if err != nil {
 		return nil, err
 	}
-	return t.planUndo(ctx, store, &repository{}, snap, all)
+	return t.planUndo(ctx, store, &repository{}, snap, c)
 }
 
-func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *repository, snap *durable.Snapshot, all bool) (*UndoPlan, error) {
+func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *repository, snap *durable.Snapshot, c UndoChoice) (*UndoPlan, error) {
 	var plan UndoPlan
 	back, appeared, err := store.PlanUndo(ctx, snap)
 	if err != nil {
@@ -112,26 +132,37 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 		return nil, err
 	}
 	plan.commits(w)
-	runs, err := plan.runs(ctx, t, store, snap, back, appeared)
-	if err != nil {
+	if err := plan.runs(ctx, t, store, snap, back, appeared); err != nil {
 		return nil, err
 	}
-	if all {
-		plan.Back, plan.Appeared = back, appeared
+	if c.All {
+		plan.Back, plan.Appeared = plan.spare(back, c.Keep), plan.spare(appeared, c.Keep)
 		return &plan, nil
 	}
 	plan.Missing = append(plan.Missing, w.unread...)
-	if plan.Back, plan.Kept, err = w.split(back, nil); err != nil {
+	if plan.Back, err = plan.split(ctx, w, plan.spare(back, c.Keep)); err != nil {
 		return nil, err
 	}
-	if plan.Appeared, plan.Kept, err = w.split(appeared, plan.Kept); err != nil {
+	if plan.Appeared, err = plan.split(ctx, w, plan.spare(appeared, c.Keep)); err != nil {
 		return nil, err
 	}
 	plan.HeadStays = w.headMoved
 	if plan.HeadStays == "" && len(plan.Kept) > 0 && snap.Tree != nil && w.repo.Head() == snap.Tree.Head {
 		plan.HeadStays = "no commits since"
 	}
-	return &plan, plan.takeBack(ctx, store, snap, runs)
+	return &plan, plan.takeBackAll(ctx, w)
+}
+
+// spare keeps what a person wants to stay, and gives the others of the files.
+func (p *UndoPlan) spare(names, keep []string) (others []string) {
+	for _, name := range names {
+		if slices.ContainsFunc(keep, func(k string) bool { return name == k || within(name, k) }) {
+			p.Kept = append(p.Kept, Kept{Path: name, Asked: true})
+		} else {
+			others = append(others, name)
+		}
+	}
+	return others
 }
 
 // commits tells which commits of the project's branch are not the runs'.
@@ -142,14 +173,15 @@ func (p *UndoPlan) commits(w *whose) {
 }
 
 // runs tells which runs changed something that the snapshot is not about, and what a
-// person answered. It gives all runs of the project.
-func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, snap *durable.Snapshot, back, appeared []string) ([]*reprise.Run, error) {
+// person answered.
+func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, snap *durable.Snapshot, back, appeared []string) error {
 	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	p.all = res.Runs
 	if p.answers, err = answersSince(store, snap, res.Runs); err != nil {
-		return nil, err
+		return err
 	}
 	for i := range p.answers {
 		if a := &p.answers[i]; a.goes {
@@ -175,5 +207,5 @@ func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, sna
 			p.Others = append(p.Others, fmt.Sprintf("work on run %s", r.ID))
 		}
 	}
-	return res.Runs, nil
+	return nil
 }

@@ -12,48 +12,56 @@ import (
 	"reprise/journal"
 )
 
-// takeBack plans to take back what the runs of a snapshot wrote to state files that others
-// changed as well, and only that: the journal tells how a run left a file, the snapshot how
-// it was before. Where both changed the same place, the steps that the run finished since are
-// opened again as the layout does it; where it cannot, the file stays, and the plan says what
-// that means.
-func (p *UndoPlan) takeBack(ctx context.Context, store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run) error {
+// takeBackAll plans to take back what the runs of a snapshot wrote to state files that others
+// changed as well, and only that. Where it cannot be told, the file stays, and the plan says
+// what that means.
+func (p *UndoPlan) takeBackAll(ctx context.Context, w *whose) error {
 	for i := range p.Kept {
 		k := &p.Kept[i]
-		at := slices.IndexFunc(snap.Files, func(f durable.FileState) bool { return f.Path == k.Path && !f.Hash.IsZero() })
-		if !k.Too || at < 0 {
+		if !k.Too || k.merged != nil || held(w.snap, k.Path).IsZero() {
 			continue
 		}
-		then, err := store.Kept(snap.Files[at].Hash)
-		if err != nil {
+		if err := p.takeBack(ctx, w, k); err != nil {
 			return err
 		}
-		now, err := store.ReadFile(k.Path)
-		if err != nil {
-			continue // it cannot be read, so it stays
-		}
-		run, account := writer(store, snap, runs, k.Path)
-		if run != nil {
-			k.merged = without(ctx, store, snap, run, account, k.Path, then, now)
-		}
-		if k.merged == nil {
+		if !k.told {
 			p.Missing = append(p.Missing, fmt.Sprintf("the run's changes in %s cannot be told from others' changes: what it marked done stays marked done", k.Path))
-			continue
 		}
-		k.Diff = durable.Diff(k.Path, now, k.merged)
 	}
 	return ctx.Err()
 }
 
-// writer is the run of the snapshot that wrote a state file which is not as it left it, with
-// its journal before an undo that was cut off; nil if no journal tells of one.
-func writer(store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run, name string) (*reprise.Run, *journal.Account) {
-	for _, r := range runs {
-		if !isOf(snap, journal.Name(r.Ref)) {
+// takeBack plans to take back what a run wrote to a state file, and only that, if it can be
+// told.
+func (p *UndoPlan) takeBack(ctx context.Context, w *whose, k *Kept) error {
+	then, err := w.store.Kept(held(w.snap, k.Path))
+	if err != nil {
+		return err
+	}
+	now, err := w.store.ReadFile(k.Path)
+	if err != nil {
+		return nil // it cannot be read, so it stays
+	}
+	run, account := p.writer(w, k.Path)
+	if run == nil {
+		return nil
+	}
+	content := without(ctx, w, run, account, k.Path, then, now)
+	k.told = content != nil
+	if k.told && !bytes.Equal(content, now) {
+		k.merged, k.Diff = content, durable.Diff(k.Path, now, content)
+	}
+	return nil
+}
+
+// writer is the run of the snapshot that a state file is of, with its journal before an undo
+// that was cut off; nil if no journal tells of one.
+func (p *UndoPlan) writer(w *whose, name string) (*reprise.Run, *journal.Account) {
+	for _, r := range p.all {
+		if !isOf(w.snap, journal.Name(r.Ref)) || !slices.Contains(stateFiles(w.store, r), name) {
 			continue
 		}
-		account, err := journal.ReadUndone(store, journal.Name(r.Ref))
-		if err == nil && account.Differs(store, r.Ref, name) {
+		if account, err := journal.ReadUndone(w.store, journal.Name(r.Ref)); err == nil {
 			return r, account
 		}
 	}
@@ -61,41 +69,62 @@ func writer(store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run, n
 }
 
 // without is a state file without what its run wrote there since the snapshot, nil where
-// that cannot be told.
-func without(ctx context.Context, store *durable.Store, snap *durable.Snapshot, r *reprise.Run, account *journal.Account, name string, then, now []byte) []byte {
+// that cannot be told. What the run alone would have made of the snapshot's file tells its
+// changes from others'. Where both changed the same place, and for steps that others added,
+// the steps that the run finished since are opened again as the layout does it.
+func without(ctx context.Context, w *whose, r *reprise.Run, account *journal.Account, name string, then, now []byte) []byte {
 	l, err := layoutOf(r)
 	if err != nil {
 		return nil
 	}
-	if made, err := account.Rebuild(ctx, store, l, r.Ref, name); err == nil && !slices.Contains(made.Other, name) {
-		at := slices.IndexFunc(made.Edits, func(e reprise.Edit) bool { return e.Path == name })
-		if at >= 0 {
-			if merged, ok := durable.Merge(made.Edits[at].Content, then, now); ok {
-				return merged
-			}
+	since := account.Since(w.later)
+	opened := slices.DeleteFunc(slices.Clone(since), func(ev reprise.Event) bool { return ev.Kind != reprise.StepFinished })
+	dry := durable.NewDryRun(w.store)
+	merged, known := merge(ctx, w, l, r.Ref, since, name, then, now)
+	if merged != nil {
+		opened = slices.DeleteFunc(opened, func(ev reprise.Event) bool { return known.Step(ev.Step) != nil })
+		if err := dry.Apply(ctx, []reprise.Edit{{Path: name, Base: reprise.HashOf(now), Content: merged}}); err != nil {
+			return nil
 		}
 	}
-	dry := durable.NewDryRun(store)
-	for _, e := range account.Entries {
-		since := e.Generation > snap.Gen || e.Generation == snap.Gen && !e.Event.At.Before(snap.At)
-		if !since || e.Event.Kind != reprise.StepFinished {
-			continue
-		}
+	for _, ev := range opened {
 		run, err := reprise.Load(l, dry, r.Ref)
 		if err != nil {
 			return nil
 		}
-		if s := run.Step(e.Event.Step); s == nil || !s.Status.Closed() {
+		if s := run.Step(ev.Step); s == nil || !s.Status.Closed() {
 			continue // others took it out, or opened it again
 		}
-		reset := reprise.Event{Kind: reprise.StepReset, At: e.Event.At, Step: e.Event.Step, Phase: e.Event.Phase, Actor: reprise.Person}
+		reset := reprise.Event{Kind: reprise.StepReset, At: ev.At, Step: ev.Step, Phase: ev.Phase, Actor: reprise.Person}
 		if err := journal.PlayOn(ctx, dry, l, run, reset); err != nil {
 			return nil
 		}
 	}
-	opened, err := fs.ReadFile(dry, name)
-	if err != nil || bytes.Equal(opened, now) {
+	content, err := fs.ReadFile(dry, name)
+	if err != nil || merged == nil && bytes.Equal(content, now) {
 		return nil
 	}
-	return opened
+	return content
+}
+
+// merge takes what the run alone would have made of the snapshot's file out of the file, and
+// gives the run as it would be then. It gives nil where others changed the same place.
+func merge(ctx context.Context, w *whose, l reprise.Layout, ref reprise.Ref, events []reprise.Event, name string, then, now []byte) ([]byte, *reprise.Run) {
+	alone, err := journal.Replay(ctx, w.store, l, ref, w.snap, events)
+	if err != nil {
+		return nil, nil
+	}
+	made, err := fs.ReadFile(alone, name)
+	if err != nil {
+		return nil, nil
+	}
+	run, err := reprise.Load(l, alone, ref)
+	if err != nil {
+		return nil, nil
+	}
+	merged, ok := durable.Merge(made, then, now)
+	if !ok {
+		return nil, nil
+	}
+	return merged, run
 }

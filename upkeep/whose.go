@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 // changes. Anything unaccounted for is someone else's and is kept.
 type whose struct {
 	snap   *durable.Snapshot
+	later  []durable.Snapshot // it and those that were taken since
 	store  *durable.Store
 	repo   *gitx.Repo // nil without git
 	traces *journal.Traces
@@ -45,7 +47,12 @@ func since(ctx context.Context, store *durable.Store, g *repository, snap *durab
 	if err != nil {
 		w.unread = append(w.unread, err.Error())
 	}
-	if err := w.readJournals(list); err != nil {
+	if i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == snap.ID }); i >= 0 {
+		w.later = list[i:]
+	} else {
+		w.later = []durable.Snapshot{*snap}
+	}
+	if err := w.readJournals(); err != nil {
 		return nil, err
 	}
 	w.last = w.lastSign()
@@ -69,15 +76,16 @@ func since(ctx context.Context, store *durable.Store, g *repository, snap *durab
 
 // readJournals reads what the runs of the snapshot wrote since: their journals, and of
 // every other what was written while one of them was worked on.
-func (w *whose) readJournals(list []durable.Snapshot) error {
+func (w *whose) readJournals() error {
 	at := map[uint64]bool{}
-	for _, s := range list {
-		if s.ID < w.snap.ID || !w.covers(s.Runs) {
+	for _, s := range w.later {
+		if !w.covers(s.Runs) {
 			continue
 		}
 		at[s.Gen] = true
 		for _, f := range s.Writes {
-			w.traces.Wrote[f.Path] = append(w.traces.Wrote[f.Path], f.Hash)
+			touch := journal.Touch{Path: f.Path, Before: held(&s, f.Path), After: f.Hash}
+			w.traces.Wrote[f.Path] = append(w.traces.Wrote[f.Path], journal.Written{Touch: touch, Gen: s.Gen})
 		}
 	}
 	names, err := w.store.Logs()
@@ -95,6 +103,15 @@ func (w *whose) readJournals(list []durable.Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// held is what a snapshot has of a state file, zero if it has none.
+func held(snap *durable.Snapshot, name string) reprise.Hash {
+	i := slices.IndexFunc(snap.Files, func(f durable.FileState) bool { return f.Path == name })
+	if i < 0 {
+		return reprise.Hash{}
+	}
+	return snap.Files[i].Hash
 }
 
 // isOf reports whether a journal is that of a run of a snapshot. One of an earlier
@@ -191,40 +208,79 @@ func (w *whose) changedAt(name string) (at time.Time, err error) {
 	}
 }
 
-// runs reports whether a change of a file is the runs' alone, and if not whether they
-// changed it as well.
-func (w *whose) runs(name string) (alone, too bool, err error) {
-	committed := w.ours[name] || w.others[name]
-	if committed && !w.changed[name] {
-		return !w.others[name], w.ours[name], nil
+// share is what runs have in the change of a file.
+type share struct {
+	alone bool // no one else had a part in it
+	too   bool // they changed it
+	// atWork tells that it is alone theirs for no other reason than that it was changed
+	// while their agents were at work: a person in the same folder may have done it.
+	atWork bool
+}
+
+// of tells what the runs have in the change of a file.
+func (w *whose) of(name string) (share, error) {
+	wrote, left := w.wrote(name), w.traces.Left[w.inRepo(name)]
+	s := share{too: w.ours[name] || len(wrote) > 0 || len(left) > 0}
+	if len(wrote) == 0 && (w.ours[name] || w.others[name]) && !w.changed[name] {
+		s.alone, s.atWork = !w.others[name], !w.others[name]
+		return s, nil
 	}
 	now, err := w.store.HashFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		now, err = reprise.Hash{}, nil
 	}
-	wrote, left := w.traces.Wrote[name], w.traces.Left[w.inRepo(name)]
-	for _, r := range w.snap.Runs {
-		if copied := inCheckout(r, name); copied != "" {
-			wrote = slices.Concat(wrote, w.traces.Wrote[copied])
-		}
-	}
-	too = w.ours[name] || len(wrote) > 0 || len(left) > 0
 	switch {
 	case err != nil || w.others[name]:
-		return false, too, nil // what cannot be read is no one's to put away
+		return s, nil // what cannot be read is no one's to put away
 	case len(wrote) > 0:
-		return slices.Contains(wrote, now) || now.IsZero(), too, nil
+		s.alone = now.IsZero() || w.unmixed(name, wrote, now)
+		return s, nil
 	case w.brought(name), now.IsZero() && w.state(name):
-		return true, too, nil
+		s.alone = true
+		return s, nil
 	case len(left) > 0:
 		is, err := w.repo.Print(w.inRepo(name))
-		return slices.Contains(left, is) || slices.Contains(left, reprise.Hash{}), too, err
+		s.alone = slices.Contains(left, is) || slices.Contains(left, reprise.Hash{})
+		s.atWork = s.alone
+		return s, err
 	}
 	if !w.traces.Open {
-		return false, too, nil
+		return s, nil
 	}
 	at, err := w.changedAt(name)
-	return err == nil && !at.After(w.last), too, nil
+	s.alone = err == nil && !at.After(w.last)
+	s.atWork = s.alone
+	return s, nil
+}
+
+// wrote is what the runs wrote to a file, and to the copy of it in a checkout, in order.
+func (w *whose) wrote(name string) []journal.Written {
+	out := slices.Clone(w.traces.Wrote[name])
+	for _, r := range w.snap.Runs {
+		if copied := inCheckout(r, name); copied != "" {
+			out = append(out, w.traces.Wrote[copied]...)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y journal.Written) int { return cmp.Compare(x.Gen, y.Gen) })
+	return out
+}
+
+// unmixed reports whether a file is as the runs left it, and whether they found there
+// each time what they had left, or what the snapshot holds: what anybody else wrote
+// between two of their changes is in the file, too.
+func (w *whose) unmixed(name string, wrote []journal.Written, now reprise.Hash) bool {
+	then := held(w.snap, name)
+	left, mixed := []reprise.Hash{then}, false
+	for _, f := range wrote {
+		if f.Path == name && !slices.Contains(left, f.Before) {
+			mixed = true
+		}
+		if f.After == then {
+			mixed = false // what was before that is in the snapshot
+		}
+		left = append(left, f.After)
+	}
+	return !mixed && slices.Contains(left[1:], now)
 }
 
 // inRepo is the name of a file from the root of the repository.
@@ -242,17 +298,31 @@ func (w *whose) state(name string) bool {
 
 // split keeps those of the files whose change is the runs' alone, and adds the others to
 // those that stay.
-func (w *whose) split(names []string, stay []Kept) (theirs []string, _ []Kept, err error) {
+func (p *UndoPlan) split(ctx context.Context, w *whose, names []string) (theirs []string, err error) {
 	for _, name := range names {
-		alone, too, err := w.runs(name)
+		s, err := w.of(name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if alone {
-			theirs = append(theirs, name)
-		} else {
-			stay = append(stay, Kept{Path: name, Too: too, Maybe: w.traces.Open})
+		k := Kept{Path: name, Too: s.too, Maybe: w.traces.Open}
+		switch {
+		case !s.alone:
+			p.Kept = append(p.Kept, k)
+			continue
+		case s.atWork && !held(w.snap, name).IsZero():
+			// What the run marked in its state is known: only that is taken back.
+			if err := p.takeBack(ctx, w, &k); err != nil {
+				return nil, err
+			}
+			if k.merged != nil {
+				p.Kept = append(p.Kept, k)
+				continue
+			}
+		}
+		theirs = append(theirs, name)
+		if s.atWork {
+			p.AtWork = append(p.AtWork, name)
 		}
 	}
-	return theirs, stay, nil
+	return theirs, nil
 }

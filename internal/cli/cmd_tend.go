@@ -5,14 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"reprise"
-	"reprise/internal/durable"
 	"reprise/project"
 	"reprise/report"
 	"reprise/upkeep"
@@ -109,7 +106,8 @@ type tending struct {
 	idle     bool // there is nothing to do, or it must not be done
 	question string
 	do       func() (snapshot string, err error)
-	back     string // what undoing the snapshot does
+	back     string      // what undoing the snapshot does
+	more     func(*page) // what else is to be said once it is done
 }
 
 // tend carries out a change. Without a yes, or in a dry run, nothing changes.
@@ -131,6 +129,9 @@ func (a *app) tend(ctx context.Context, flags upkeepFlags, t tending) error {
 			}
 			if !a.json {
 				p.line("Done. `reprise undo %s` %s.", snapshot, t.back)
+				if t.more != nil {
+					t.more(p)
+				}
 			}
 		}
 	}
@@ -319,143 +320,5 @@ func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
 	if plan.Diff != "" {
 		p.gap()
 		p.diff(plan.Diff)
-	}
-}
-
-func (a *app) newUndo() *cobra.Command {
-	var flags upkeepFlags
-	var all bool
-	cmd := &cobra.Command{
-		Use:   "undo [SNAPSHOT]",
-		Short: "Restore the state before a resume, repair or clean",
-		Long: "Restore a snapshot: files, git's index and HEAD as they were, and for a build its\n" +
-			"branch and its checkout. Only what the run changed since is taken back; what you\n" +
-			"or another run changed is shown and stays, unless you say --all. New files are\n" +
-			"archived, not deleted, and a snapshot of the present state is taken first.\n\n" +
-			"Without SNAPSHOT: the list of snapshots.",
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
-			return a.undo(cmd.Context(), flags, strings.Join(args, ""), all)
-		}),
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "undo everything since, including what you or other runs changed")
-	flags.add(a, cmd, "schema/undo.v1.json")
-	return cmd
-}
-
-func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) error {
-	t := a.tender(flags)
-	list, unread := t.Snapshots()
-	if len(list) == 0 && unread != nil {
-		return unread
-	}
-	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, Kept: []string{}, Notes: []string{}}
-	for _, s := range list {
-		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
-	}
-	if unread != nil {
-		doc.Notes = append(doc.Notes, unread.Error())
-	}
-	switch {
-	case id == "" && flags.yes && len(list) > 0:
-		return misuse("--yes needs the name of a snapshot; the last one is `reprise undo %s --yes`", list[0].ID)
-	case id == "":
-		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots, unread) })
-	}
-	i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == id || strings.TrimLeft(s.ID, "0") == id })
-	if i < 0 && unread != nil {
-		return unread
-	}
-	if i < 0 {
-		return fail(exitUsage, "`reprise undo` lists them", "no snapshot is called %q", id)
-	}
-	plan, err := t.PlanUndo(ctx, &list[i], all)
-	if err != nil {
-		return err
-	}
-	doc.Changed, doc.Notes = append(doc.Changed, plan.Back...), slices.Concat(doc.Notes, plan.Moves, plan.Others, plan.Missing)
-	doc.Archived = append(doc.Archived, plan.Appeared...)
-	for _, k := range plan.Kept {
-		doc.Kept = append(doc.Kept, k.Path)
-	}
-	question := "Restore it?"
-	if n := len(plan.Others); all && n > 0 {
-		question = fmt.Sprintf("Restore it, and also undo %s of others?", count(n, "change"))
-	}
-	return a.tend(ctx, flags, tending{
-		document: &doc, question: question, back: "takes it back again",
-		show: func(p *page) { p.undoPlan(list[i], plan, all) },
-		do: func() (string, error) {
-			done, err := t.Undo(ctx, list[i].ID, all)
-			if err != nil {
-				return "", err
-			}
-			doc.Undone = done.ID
-			doc.Changed, doc.Archived = append([]string{}, done.Restored...), append([]string{}, done.Archived...)
-			return done.Before, nil
-		},
-	})
-}
-
-func (p *page) snapshots(list []report.SnapshotLine, unread error) {
-	if len(list) == 0 {
-		p.line("Nothing to undo: reprise has changed nothing here yet.")
-		return
-	}
-	for _, s := range list {
-		p.line("  %s  %s  %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Why))
-	}
-	if unread != nil {
-		p.line("! %s", plain(unread.Error()))
-		p.line("  %s", plain(hintOf(unread)))
-	}
-	p.gap()
-	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)
-}
-
-func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, all bool) {
-	p.line("Snapshot %s of %s: %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Note))
-	p.some("  write back ", plan.Back)
-	p.some("  archive ", plan.Appeared)
-	switch {
-	case s.Tree == nil:
-	case plan.HeadStays != "":
-		p.line("  git: the branch and the index stay: %s", plan.HeadStays)
-	default:
-		p.line("  git: HEAD and index as they were")
-	}
-	for _, text := range plan.Moves {
-		p.line("  git: %s", plain(text))
-	}
-	kept := slices.Clone(plan.Others)
-	for _, k := range plan.Kept {
-		kept = append(kept, k.String())
-	}
-	switch {
-	case len(kept) == 0:
-	case all:
-		p.line("This is undone as well; nothing is deleted:")
-		p.some("  ! ", kept)
-	default:
-		p.line("Changed by others since, and kept:")
-		p.some("  ", kept)
-		for _, k := range plan.Kept {
-			p.diff(k.Diff)
-		}
-		p.line("`reprise undo %s --all` undoes that as well.", s.ID)
-	}
-	for _, text := range plan.Missing {
-		p.line("  ! %s", plain(text))
-	}
-}
-
-// some prints the first few lines and the number of those remaining.
-func (p *page) some(lead string, list []string) {
-	const most = 30
-	for _, text := range list[:min(len(list), most)] {
-		p.line("%s%s", lead, plain(text))
-	}
-	if n := len(list) - most; n > 0 {
-		p.line("%s… and %d more", lead, n)
 	}
 }

@@ -271,7 +271,7 @@ type Report struct {
 	// Stopped is what the last process left to say when the disk was full.
 	Stopped string
 	// PendingUndo is what `reprise undo` was begun with and did not end: the snapshot,
-	// and --all where it was to keep nothing.
+	// and the flags as they were typed.
 	PendingUndo string
 	Notes       []Note
 }

@@ -19,7 +19,9 @@ type UndoReport struct {
 	ID string
 	// Before is the snapshot of the state that was left; undoing to it takes
 	// the undo back.
-	Before   string
+	Before string
+	// Ref keeps the files of the project as they were left, below files/; "" without git.
+	Ref      string
 	Restored []string
 	Archived []string // things that had appeared since, with their new places
 	Left     []Left   // what the snapshot did not hold and what was left alone
@@ -36,11 +38,14 @@ type UndoOptions struct {
 	Checkouts func(*Snapshot) error
 	// Keep are the files of the project that stay as they are, but for the state files
 	// that Merged has another content of. KeepHead leaves its HEAD and index alone. All
-	// says that an undo which is ended later is to keep nothing either.
+	// says that nothing stays but what a person named.
 	Keep     map[string]bool
 	Merged   map[string][]byte
 	KeepHead bool
 	All      bool
+	// As is how a person asked for it behind the snapshot, as it is typed: an undo that
+	// was cut off is to be ended in the same way.
+	As string
 }
 
 // UndoRuns brings back a snapshot: the content, mode and kind of every file it
@@ -88,11 +93,10 @@ func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, 
 		return nil, nil, nil, err
 	}
 	rep = &UndoReport{ID: id, Before: before.ID, Left: snap.Left}
-	begun := id
-	if o.All {
-		begun += " --all"
+	if before.Tree != nil {
+		rep.Ref = before.Tree.Ref
 	}
-	return snap, before, rep, s.install(undoFile, []byte(begun), nil)
+	return snap, before, rep, s.install(undoFile, []byte(strings.TrimSpace(id+" "+o.As)), nil)
 }
 
 func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, o UndoOptions, rep *UndoReport) error {

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reprise/internal/durable"
+	"reprise/report"
+	"reprise/upkeep"
+)
+
+func (a *app) newUndo() *cobra.Command {
+	var flags upkeepFlags
+	var choice upkeep.UndoChoice
+	cmd := &cobra.Command{
+		Use:   "undo [SNAPSHOT]",
+		Short: "Restore the state before a resume, repair or clean",
+		Long: "Restore a snapshot: files, git's index and HEAD as they were, and for a build its\n" +
+			"branch and its checkout. Only what the run changed since is taken back; what you\n" +
+			"or another run changed is shown and stays, unless you say --all. What changed\n" +
+			"while an agent was at work counts as the run's: --keep leaves a file of yours\n" +
+			"among it alone. New files are archived, not deleted, and a snapshot of the present\n" +
+			"state is taken first.\n\n" +
+			"Without SNAPSHOT: the list of snapshots.",
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
+			return a.undo(cmd.Context(), flags, strings.Join(args, ""), choice)
+		}),
+	}
+	cmd.Flags().BoolVar(&choice.All, "all", false, "undo everything since, including what you or other runs changed")
+	cmd.Flags().StringArrayVar(&choice.Keep, "keep", nil, "leave this file or folder as it is, whoever changed it (repeatable)")
+	flags.add(a, cmd, "schema/undo.v1.json")
+	return cmd
+}
+
+func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upkeep.UndoChoice) error {
+	t := a.tender(flags)
+	list, unread := t.Snapshots()
+	if len(list) == 0 && unread != nil {
+		return unread
+	}
+	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, AtWork: []string{}, Kept: []string{}, Notes: []string{}}
+	for _, s := range list {
+		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
+	}
+	if unread != nil {
+		doc.Notes = append(doc.Notes, unread.Error())
+	}
+	switch {
+	case id == "" && flags.yes && len(list) > 0:
+		return misuse("--yes needs the name of a snapshot; the last one is `reprise undo %s --yes`", list[0].ID)
+	case id == "" && (choice.All || len(choice.Keep) > 0):
+		return misuse("--all and --keep need the name of a snapshot; `reprise undo` lists them")
+	case id == "":
+		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots, unread) })
+	}
+	i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == id || strings.TrimLeft(s.ID, "0") == id })
+	if i < 0 && unread != nil {
+		return unread
+	}
+	if i < 0 {
+		return fail(exitUsage, "`reprise undo` lists them", "no snapshot is called %q", id)
+	}
+	for i, name := range choice.Keep {
+		choice.Keep[i] = path.Clean(filepath.ToSlash(name))
+	}
+	choice.As = asTyped(choice)
+	plan, err := t.PlanUndo(ctx, &list[i], choice)
+	if err != nil {
+		return err
+	}
+	for _, name := range choice.Keep {
+		if !slices.ContainsFunc(plan.Kept, func(k upkeep.Kept) bool { return k.Path == name || strings.HasPrefix(k.Path, name+"/") }) {
+			return fail(exitUsage, "`"+commandWords([]string{"reprise", "undo", list[i].ID, "--dry-run"})+"` lists what would change", "undo %s would not change %s", list[i].ID, name)
+		}
+	}
+	doc.Changed, doc.Notes = append(doc.Changed, plan.Back...), append(doc.Notes, slices.Concat(plan.Moves, plan.Others, plan.Missing)...)
+	doc.Archived, doc.AtWork = append(doc.Archived, plan.Appeared...), append(doc.AtWork, plan.AtWork...)
+	for _, k := range plan.Kept {
+		doc.Kept = append(doc.Kept, k.Path)
+	}
+	question := "Restore it?"
+	if n := len(plan.Others); choice.All && n > 0 {
+		question = fmt.Sprintf("Restore it, and also undo %s of others?", count(n, "change"))
+	}
+	var done *durable.UndoReport
+	return a.tend(ctx, flags, tending{
+		document: &doc, question: question, back: "takes it back again",
+		show: func(p *page) { p.undoPlan(list[i], plan, choice) },
+		more: func(p *page) {
+			if len(plan.AtWork) > 0 && done.Ref != "" {
+				p.line("One file alone: `%s`.", oneFile(t.Dir, done.Ref, plan.AtWork[0]))
+			}
+		},
+		do: func() (_ string, err error) {
+			if done, err = t.Undo(ctx, list[i].ID, choice); err != nil {
+				return "", err
+			}
+			doc.Undone = done.ID
+			doc.Changed, doc.Archived = append([]string{}, done.Restored...), append([]string{}, done.Archived...)
+			return done.Before, nil
+		},
+	})
+}
+
+// asTyped is a choice as flags.
+func asTyped(c upkeep.UndoChoice) string {
+	var words []string
+	if c.All {
+		words = append(words, "--all")
+	}
+	for _, name := range c.Keep {
+		words = append(words, "--keep", name)
+	}
+	return commandWords(words)
+}
+
+// oneFile is the command that gets back a file which an undo took away.
+func oneFile(dir, ref, name string) string {
+	git := []string{"git", "show", ref + ":files/" + name}
+	if dir != "." {
+		git = slices.Insert(git, 1, "-C", dir)
+	}
+	return commandWords(git) + " > " + quoted(filepath.Join(dir, name))
+}
+
+func (p *page) snapshots(list []report.SnapshotLine, unread error) {
+	if len(list) == 0 {
+		p.line("Nothing to undo: reprise has changed nothing here yet.")
+		return
+	}
+	for _, s := range list {
+		p.line("  %s  %s  %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Why))
+	}
+	if unread != nil {
+		p.line("! %s", plain(unread.Error()))
+		p.line("  %s", plain(hintOf(unread)))
+	}
+	p.gap()
+	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)
+}
+
+func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, choice upkeep.UndoChoice) {
+	p.line("Snapshot %s of %s: %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Note))
+	p.some("  write back ", plan.Back)
+	p.some("  archive ", plan.Appeared)
+	switch {
+	case s.Tree == nil:
+	case plan.HeadStays != "":
+		p.line("  git: the branch and the index stay: %s", plan.HeadStays)
+	default:
+		p.line("  git: HEAD and index as they were")
+	}
+	for _, text := range plan.Moves {
+		p.line("  git: %s", plain(text))
+	}
+	if len(plan.AtWork) > 0 {
+		choice.Keep = append(slices.Clip(choice.Keep), plan.AtWork[0])
+		p.line("What changed while the run's agents were at work counts as the run's.")
+		p.line("`reprise undo %s %s` leaves a file of yours as it is.", s.ID, asTyped(choice))
+	}
+	kept := plan.Others
+	if choice.All && len(kept) > 0 {
+		p.line("This is undone as well; nothing is deleted:")
+		p.some("  ! ", kept)
+		kept = nil
+	}
+	for _, k := range plan.Kept {
+		kept = append(kept, k.String())
+	}
+	if len(kept) > 0 {
+		p.line("Changed by others since, and kept:")
+		p.some("  ", kept)
+		for _, k := range plan.Kept {
+			p.diff(k.Diff)
+		}
+		if !choice.All {
+			p.line("`reprise undo %s --all` undoes that as well.", s.ID)
+		}
+	}
+	for _, text := range plan.Missing {
+		p.line("  ! %s", plain(text))
+	}
+}
+
+// some prints the first few lines and the number of those remaining.
+func (p *page) some(lead string, list []string) {
+	const most = 30
+	for _, text := range list[:min(len(list), most)] {
+		p.line("%s%s", lead, plain(text))
+	}
+	if n := len(list) - most; n > 0 {
+		p.line("%s… and %d more", lead, n)
+	}
+}
