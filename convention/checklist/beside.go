@@ -53,7 +53,7 @@ func (l *list) reportBeside(r *doc.Reader, run string) {
 	for i := range l.items {
 		it := &l.items[i]
 		decides := it.deciding()
-		planned := decides.status == reprise.Pending && l.family.stage(it) > 0 // its file comes later
+		planned := decides.status == reprise.Pending && stage(decides.word) > 0 // its file comes later
 		if kept && it.file == "" && !planned && decides.status != reprise.Skipped {
 			missing = append(missing, it)
 		}
@@ -178,16 +178,8 @@ func (l *list) reportOverall(r *doc.Reader, run *reprise.Run) {
 // reportApproval reports that nobody approved the tasks, which blocks a list that has not
 // begun. In one that has, the file is out of date.
 func (l *list) reportApproval(r *doc.Reader, run *reprise.Run) {
-	name, keys := path.Join(path.Dir(l.file.Path), l.family.Approval[0]), l.family.Approval[1]
-	if keys == "" || !r.Exists(name) || len(run.Next) == 0 {
-		return
-	}
-	f := r.Open(name)
-	v := ledger.Root(f, f.JSON())
-	for _, key := range strings.Split(keys, ".") {
-		v = v.In(key)
-	}
-	if v.Plain() != "false" {
+	v := valueIn(r, l.file.Path, l.family.Approval)
+	if v.Plain() != "false" || len(run.Next) == 0 {
 		return
 	}
 	severity := reprise.Info
@@ -195,7 +187,21 @@ func (l *list) reportApproval(r *doc.Reader, run *reprise.Run) {
 		severity = reprise.Blocking
 	}
 	r.Report(reprise.Finding{
-		Code: reprise.CodeAmbiguous, Severity: severity, Subject: run.ID, Source: f.At(v.Line), Message: "it says that the tasks are not approved",
-		Hint: "read " + path.Base(l.file.Path) + "; if it is right, set " + keys + " to true",
+		Code: reprise.CodeAmbiguous, Severity: severity, Subject: run.ID, Source: v.Source(), Message: "it says that the tasks are not approved",
+		Hint: "read " + path.Base(l.file.Path) + "; if it is right, set " + l.family.Approval[1] + " to true",
 	})
+}
+
+// valueIn returns the value in a JSON file next to a list, under keys separated by dots.
+func valueIn(r *doc.Reader, list string, at [2]string) ledger.Value {
+	name := path.Join(path.Dir(list), at[0])
+	if at[0] == "" || !r.Exists(name) {
+		return ledger.Value{}
+	}
+	f := r.Open(name)
+	v := ledger.Root(f, f.JSON())
+	for _, key := range strings.Split(at[1], ".") {
+		v = v.In(key)
+	}
+	return v
 }

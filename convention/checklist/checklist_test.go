@@ -177,7 +177,7 @@ func TestAn_event_changes_the_status_of_its_task_and_nothing_else(t *testing.T) 
 			conventiontest.Recorded{Event: step(reprise.StepFinished, one), Status: reprise.Done},
 			conventiontest.Recorded{Event: step(reprise.StepStarted, two), Cannot: !s.begins, Status: reprise.InProgress},
 			conventiontest.Recorded{Event: step(reprise.StepFinished, two), Status: reprise.Done},
-			conventiontest.Recorded{Event: step(reprise.StepFailed, s.open[2]), Cannot: len(f.Words[reprise.Failed]) == 0, Status: reprise.Failed},
+			conventiontest.Recorded{Event: step(reprise.StepFailed, s.open[2]), Cannot: len(f.Words[reprise.Failed]) == 0 || !s.begins, Status: reprise.Failed},
 			conventiontest.Recorded{Event: step(reprise.StepFinished, "no such task"), Cannot: true},
 			conventiontest.Recorded{Event: step(reprise.RunEnded, ""), Cannot: true},
 		)

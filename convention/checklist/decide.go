@@ -31,7 +31,7 @@ func (l *list) decide(run *reprise.Run) {
 	case l.empty():
 		run.State, run.Reason = reprise.NotStarted, "the list has no tasks"
 		return
-	case p.Total == 0:
+	case p.Total == 0 && l.unfinished() == nil:
 		run.State, run.Reason = reprise.Unreadable, "the list contains no readable task"
 		return
 	case !open && (!l.file.Whole() || l.unread):
@@ -44,11 +44,14 @@ func (l *list) decide(run *reprise.Run) {
 		run.State, run.Reason = reprise.Stopped, "it was archived, and "+so
 		return
 	case !open && l.unfinished() != nil:
-		whole := l.unfinished()
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every required part is %s, but %s itself is still %q", done, whole.id, whole.deciding().said())
+		run.State, run.Reason = reprise.Waiting, l.stillOpen(done)
 		return
 	case !open && len(l.left()) > 0:
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but boxes that are not written as tasks are open: %d", done, len(l.left()))
+		what := "boxes"
+		if l.family.Form != Boxes {
+			what = "entries"
+		}
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but %s that are not written as tasks are open: %d", done, what, len(l.left()))
 		return
 	case !open && p.Done < p.Total:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("everything required is %s, and optional tasks are left: %d", done, p.Total-p.Done)
@@ -69,7 +72,7 @@ func (l *list) decide(run *reprise.Run) {
 // empty reports whether the list was completely read and has no tasks, as its tool makes
 // it.
 func (l *list) empty() bool {
-	return l.there && l.file.Whole() && len(l.items) == 0 && len(l.left()) == 0
+	return l.there && l.file.Whole() && len(l.items) == 0 && len(l.left()) == 0 && l.unfinished() == nil
 }
 
 // whyNot says why the first open task cannot be started.
@@ -79,6 +82,8 @@ func (l *list) whyNot() string {
 		switch needs := l.openNeeds(it); {
 		case it.status().Closed() || it.spare() || l.isElsewhere(it):
 			continue
+		case it.contested():
+			return it.id + " is said to be closed and to be open"
 		case it.held != "":
 			return it.id + ": " + it.held
 		case len(needs) > 0:
@@ -87,8 +92,8 @@ func (l *list) whyNot() string {
 			return fmt.Sprintf("%s is %q", it.id, it.deciding().said())
 		}
 	}
-	if whole := l.unfinished(); whole != nil {
-		return fmt.Sprintf("every part is closed, but %s itself is still %q", whole.id, whole.deciding().said())
+	if l.unfinished() != nil {
+		return l.stillOpen("closed")
 	}
 	return "every task is closed"
 }
@@ -184,8 +189,6 @@ func (l *list) reason(it *item) string {
 		return "needed by " + l.neededByBegun()[it.id] + ", which is begun"
 	case l.wholeBegun(it) != "":
 		return "a part of " + l.wholeBegun(it) + ", which is begun"
-	case len(l.skippedNeeds(it)) > 0:
-		return "open, and everything it needs is done or skipped"
 	case l.family.Keys.Needs != "":
 		return "open, and everything it needs is done"
 	}
@@ -215,9 +218,8 @@ func (l *list) openFromHere() []*item {
 	slices.SortStableFunc(out, func(a, b *item) int {
 		return cmp.Or(
 			cmp.Compare(nearness(a.status()), nearness(b.status())),
-			first(before[a.id] != "", before[b.id] != ""), first(!l.over(a), !l.over(b)),
-			first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
-			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
+			first(before[a.id] != "", before[b.id] != ""), first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
+			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(stage(a.deciding().word), stage(b.deciding().word)), cmp.Compare(a.rank, b.rank),
 		)
 	})
 	return out
@@ -281,14 +283,6 @@ func (l *list) wholeBegun(it *item) string {
 	return ""
 }
 
-// over reports whether the heading above a task says that everything below it is closed.
-// A parent's ticked box does not say that much: people tick it early.
-func (l *list) over(it *item) bool {
-	return slices.ContainsFunc(l.whole, func(w item) bool {
-		return w.places[0].label.There() && w.status().Closed() && w.has(it)
-	})
-}
-
 // reportPassed names the tasks that the work passed over, replacing earlier findings
 // about that.
 func (l *list) reportPassed(run *reprise.Run) {
@@ -298,7 +292,7 @@ func (l *list) reportPassed(run *reprise.Run) {
 	}
 	var passed []*item
 	for i := range l.items[:l.front()] {
-		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) && !l.over(it) {
+		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) {
 			passed = append(passed, it)
 		}
 	}
@@ -388,20 +382,44 @@ func (l *list) isHere(it *item) bool {
 	return slices.ContainsFunc([]string{it.text, it.phase}, func(title string) bool { return l.family.within(title) == l.current })
 }
 
-// unfinished returns a task with parts that is itself open, or nil: some parts may be
-// missing.
+// unfinished returns a task with parts, or another entry that holds tasks, that is itself
+// open, or nil: some parts may be missing, or not written yet.
 func (l *list) unfinished() *item {
-	i := slices.IndexFunc(l.whole, func(w item) bool { return !w.optional && !w.status().Closed() })
-	if i < 0 {
+	wholes := l.unfinishedWholes()
+	if len(wholes) == 0 {
 		return nil
 	}
-	return &l.whole[i]
+	return wholes[0]
 }
 
-// stage is how far an unstarted task has come, from the words for that, which are listed
-// furthest first.
-func (f *Family) stage(it *item) int {
-	return slices.IndexFunc(f.Words[reprise.Pending], func(w string) bool { return f.Form != Boxes && f.same(w, it.deciding().word) })
+// unfinishedWholes returns everything that is unfinished in this way.
+func (l *list) unfinishedWholes() []*item {
+	return slices.DeleteFunc(l.holding(), func(w *item) bool { return w.optional || w.status().Closed() })
+}
+
+// holding returns what has parts or is there for them.
+func (l *list) holding() (out []*item) {
+	for i := range l.whole {
+		out = append(out, &l.whole[i])
+	}
+	for i := range l.apart {
+		if w := &l.apart[i]; w.holds {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// stillOpen says what is unfinished; done is what its tasks are.
+func (l *list) stillOpen(done string) string {
+	whole := l.unfinished()
+	switch {
+	case len(l.items) == 0:
+		return fmt.Sprintf("%s is %q, and no task of it is written", whole.id, whole.deciding().said())
+	case len(l.parts(whole, l.items)) == 0:
+		return fmt.Sprintf("every task is %s, but %s is still %q", done, whole.id, whole.deciding().said())
+	}
+	return fmt.Sprintf("every required part is %s, but %s itself is still %q", done, whole.id, whole.deciding().said())
 }
 
 // first orders true before false.

@@ -12,6 +12,7 @@ package checklist
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"reprise"
@@ -49,8 +50,8 @@ type Family struct {
 	// Inputs are files next to the list that whoever does a task should read; {id} stands
 	// for the id of the task.
 	Inputs []string
-	// Words are the words for each status, or the marks in a box. The first one is
-	// written. A status without a word cannot be recorded.
+	// Words are the words for each status, or the marks in a box, beside the usual ones. The
+	// first one is written. A status without a word cannot be recorded.
 	Words map[reprise.Status][]string
 	// Item matches the text after a box, or a task's id if other entries are mixed in. It
 	// has a group named id, and may have groups named text, phase and, for optional
@@ -107,15 +108,18 @@ type Family struct {
 	Keys  Keys
 	// Current is a JSON file next to the list, and CurrentKey its key for the place in
 	// the list that is being worked on: the first * of Items. Nothing elsewhere is started
-	// before a person says so, which is written there. Without the file, what can be worked
-	// on in the place Usual comes before the others.
+	// before a person says so, which is written there. If it does not say, what can be worked
+	// on in the place Usual comes before the others, or in the one that UsualIn names: a JSON
+	// file next to the list, and its keys.
 	Current, CurrentKey, Usual string
+	UsualIn                    [2]string
 	// Sort is a key, and the value under it of the entries that are read; one without the
 	// key is read, too.
 	Sort [2]string
 	// NoTasks are the values, by key, that mark entries which are not tasks: messages,
-	// headings, templates.
-	NoTasks map[string][]string
+	// headings, templates. Wholes are those of entries whose work is that of their parts:
+	// one that is open keeps the list from being complete.
+	NoTasks, Wholes map[string][]string
 	// Ranks are the words for a task's urgency, most urgent first. It may also be a
 	// number, of which the lowest is the most urgent.
 	Ranks []string
@@ -128,7 +132,8 @@ type Family struct {
 	// is not listed is met. Foreign is the prefix of needs in other projects.
 	Pruned  bool
 	Foreign string
-	// Aside matches ids that are listed among the tasks but are not tasks.
+	// Aside matches ids that are listed among the tasks but are not tasks. What matches its
+	// group named whole is an entry like those of Wholes.
 	Aside *regexp.Regexp
 	// Whole is the id of the entry for a whole phase, with {phase} for the phase. Such an
 	// entry comes after its tasks, and a begun phase is finished before the next.
@@ -143,8 +148,8 @@ type Family struct {
 }
 
 // Keys are the names of a task's fields. Alternative spellings are separated by |, and
-// the first that a task has counts. A task is done if all spellings of its status that it
-// has say so.
+// the first that a task has counts. If those of its status disagree on whether it is done,
+// that is unknown; all of them are written.
 type Keys struct {
 	ID, Text, Status, Rank string
 	Parts                  string // its own tasks
@@ -166,9 +171,16 @@ func Families() []Family { return families() }
 var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
-	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+[a-z]?(?:\\.\\d+[a-z]?)+|\\d+)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
+	const numbered = "(?:Task )?[*`\\[]*(?P<id>\\d+[a-z]?(?:\\.\\d+(?:[a-z](?:-\\d+)?)?)+|\\d+)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)"
 	const number = `(?P<id>\d+|[A-Z]+\b|[一二三四五六七八九十]+)`
 	phases := regexp.MustCompile(`^(?:Phase|阶段) ?` + number)
+	// A list that anyone may write says what it likes of a task, often twice.
+	const states = "status|state|passes|passed|complete|completed|done"
+	stated := map[reprise.Status][]string{
+		reprise.Pending: {"pending", "false", "failing", "not_started", "todo"}, reprise.InProgress: {"in_progress", "partial"}, reprise.InReview: {"needs_review"},
+		reprise.Failed: {"failed"}, reprise.Done: {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled"},
+	}
+	ranks := []string{"critical", "high", "medium", "low"}
 	return []Family{
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
@@ -198,11 +210,11 @@ var families = sync.OnceValue(func() []Family {
 			},
 			Marks: []string{"_bmad-output", "docs", ".bmad-ephemeral"}, Shared: true,
 			// Anything that is not an epic is a story, even without a number.
-			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`), Aside: regexp.MustCompile(`^epic-|^[a-z][a-z0-9]*-epic-\d+$|-retrospective$`),
+			Item:  regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`),
+			Aside: regexp.MustCompile(`^(?:.+-retrospective|(?P<whole>epic-.*|[a-z][a-z0-9]*-epic-\d+))$`),
 			Words: map[reprise.Status][]string{
-				reprise.Pending: {"ready-for-dev", "backlog", "drafted"}, reprise.InProgress: {"in-progress"},
-				reprise.InReview: {"review"}, reprise.Done: {"done"}, reprise.Blocked: {"blocked", "deferred"},
-				reprise.Skipped: {"cancelled", "optional", "wont-do"},
+				reprise.Pending: {"ready-for-dev", "drafted", "contexted"}, reprise.InProgress: {"in-progress"}, reprise.InReview: {"review"},
+				reprise.Done: {"done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled", "optional"},
 			},
 			// A story without a file of its own is described among the epics.
 			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Inputs: []string{
@@ -214,18 +226,21 @@ var families = sync.OnceValue(func() []Family {
 			Name: "taskmaster", Form: JSON, Items: []string{"*.tasks", "tasks"},
 			Lists: []string{".taskmaster/tasks/tasks.json", "tasks/tasks.json"}, Marks: []string{".taskmaster"}, Shared: true,
 			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Parts: "subtasks", Needs: "dependencies", Changed: "updatedAt"},
-			Ranks: []string{"critical", "high", "medium", "low"}, Current: "../state.json", CurrentKey: "currentTag", Usual: "master",
+			Ranks: ranks, Current: "../state.json", CurrentKey: "currentTag",
+			Usual: "master", UsualIn: [2]string{"../config.json", "global.defaultTag"},
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"pending"}, reprise.InProgress: {"in-progress"}, reprise.InReview: {"review"},
-				reprise.Done: {"done", "completed"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"cancelled"},
+				reprise.Done: {"done", "completed"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled"},
 			},
 		},
 		{
-			Name: "ralph", Form: JSON, Items: []string{"userStories", "stories", "tasks", ""}, Unnumbered: true, Shared: true,
+			Name: "ralph", Form: JSON, Items: []string{"userStories", "user_stories", "stories", "tasks", "items", "issues", "features", ""}, Unnumbered: true, Shared: true,
 			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json", "plans/prd.json"}, Marks: []string{".ralph"},
-			Keys:   Keys{ID: "id", Text: "title|description", Status: "passes|complete|completed", Rank: "priority", Needs: "dependencies|dependsOn|depends_on", Held: "blocked"},
-			Words:  map[reprise.Status][]string{reprise.Pending: {"false"}, reprise.Done: {"true"}},
-			Inputs: []string{"progress.txt"},
+			Keys: Keys{
+				ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Parts: "subtasks",
+				Needs: "dependencies|dependsOn|depends_on", Held: "blocked",
+			},
+			Ranks: ranks, Words: stated, Inputs: []string{"progress.txt"},
 		},
 		{
 			Name: "conductor", Form: Boxes, Title: "Implementation Plan", Unnumbered: true, Within: phases,
@@ -254,19 +269,14 @@ var families = sync.OnceValue(func() []Family {
 			Lists: []string{".planning/*/task_plan.md", "task_plan.md"}, Marks: []string{".planning"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status|状态",
 			Position: regexp.MustCompile(`(?:^Current Phase\W+Phase|\bCurrently in Phase|^当前阶段\s+阶段) ?` + number),
 			Stages: map[reprise.Status][]string{
-				reprise.Pending: {"pending", "not started", "todo", "待处理", "待开始", "未开始"}, reprise.InProgress: {"in_progress", "进行中"},
+				reprise.Pending: {"pending", "待处理", "待开始", "未开始"}, reprise.InProgress: {"in_progress", "进行中"},
 				reprise.Done: {"complete", "completed", "done", "已完成", "完成"}, reprise.Blocked: {"blocked", "阻塞", "已阻塞"}, reprise.Skipped: {"skipped", "已跳过"},
 			},
 		},
 		{
 			Name: "features", Form: JSON, Items: []string{"features.*", "features", "categories.*.features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
-			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies|dependsOn|depends_on", Held: "blocked"},
-			Ranks: []string{"critical", "high", "medium", "low"},
-			Words: map[reprise.Status][]string{
-				reprise.Pending:    {"pending", "false", "not_started", "not-started", "todo", "failing", "planned", "backlog", "spec_ready"},
-				reprise.InProgress: {"in_progress", "in-progress", "partial"}, reprise.InReview: {"needs_review"}, reprise.Failed: {"failed"},
-				reprise.Done: {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"deprecated", "cancelled"},
-			},
+			Keys:  Keys{ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Needs: "dependencies|dependsOn|depends_on", Held: "blocked"},
+			Ranks: ranks, Words: stated,
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},
 		{
@@ -276,9 +286,8 @@ var families = sync.OnceValue(func() []Family {
 			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Needs: "dependencies", Within: "parent_task_id"},
 			Ranks: []string{"high", "medium", "low"},
 			Words: map[reprise.Status][]string{
-				reprise.Pending: {"To Do", "Todo", "Open", "Backlog", "Ready"}, reprise.InProgress: {"In Progress", "Doing"},
-				reprise.InReview: {"In Review", "Review"}, reprise.Done: {"Done", "Completed", "Closed"},
-				reprise.Blocked: {"Blocked", "On Hold", "Draft"}, reprise.Skipped: {"Cancelled", "Canceled", "Won't Do"},
+				reprise.Pending: {"To Do"}, reprise.InProgress: {"In Progress"}, reprise.InReview: {"In Review"},
+				reprise.Done: {"Done"}, reprise.Blocked: {"Blocked", "Draft"}, reprise.Skipped: {"Cancelled"},
 			},
 		},
 		{
@@ -290,15 +299,16 @@ var families = sync.OnceValue(func() []Family {
 				Blocks: []string{"blocks", "waits-for", "conditional-blocks"}, Within: "parent-child",
 				Later: "defer_until", Changed: "updated_at", Ended: "closed_at",
 			},
-			Sort: [2]string{"_type", "issue"},
+			Sort:   [2]string{"_type", "issue"},
+			Wholes: map[string][]string{"issue_type": {"epic", "convoy", "molecule"}},
 			NoTasks: map[string][]string{
-				"issue_type": {"epic", "message", "event", "agent", "role", "convoy", "gate", "molecule"},
+				"issue_type": {"message", "event", "agent", "role", "gate"},
 				"status":     {"pinned"}, "pinned": {"true"}, "is_template": {"true"}, "ephemeral": {"true"},
 			},
 			Ranks: []string{"0", "1", "2", "3", "4"},
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked"}, reprise.Done: {"closed"},
-				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone", "pinned"},
+				reprise.Blocked: {"blocked"}, reprise.Skipped: {"tombstone", "pinned"},
 			},
 			Owner: map[string]string{"dolt": "", "embeddeddolt": "", "metadata.json": "backend"}, OwnedBy: "dolt", Commands: map[reprise.Status]string{
 				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",
@@ -307,17 +317,43 @@ var families = sync.OnceValue(func() []Family {
 	}
 })
 
+// usual are the words for a status that mean the same in every tool.
+var usual = map[reprise.Status][]string{
+	reprise.Pending:    {"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready"},
+	reprise.InProgress: {"in progress", "started", "doing", "wip", "working"},
+	reprise.InReview:   {"in review", "review", "needs review", "ready for review"},
+	reprise.Done:       {"done", "complete", "completed", "finished", "closed"},
+	reprise.Failed:     {"failed"},
+	reprise.Blocked:    {"blocked", "on hold", "paused", "deferred", "postponed"},
+	reprise.Skipped:    {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix"},
+}
+
 // means returns the status that a word stands for.
 func (f *Family) means(word string) reprise.Status { return f.meaning(f.Words, word) }
 
-// meaning looks a word up among those of a status.
+// meaning looks a word up among those of the family, then among the usual ones. A mark of
+// one character has no usual meaning.
 func (f *Family) meaning(of map[reprise.Status][]string, word string) reprise.Status {
-	for status, words := range of {
-		if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
-			return status
+	for _, words := range []map[reprise.Status][]string{of, usual} {
+		for status, words := range words {
+			if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
+				return status
+			}
 		}
 	}
 	return reprise.Unknown
+}
+
+// stage is how far an unstarted task has come, by its word: ready to be started, planned,
+// or only collected.
+func stage(word string) int {
+	switch words := strings.Fields(doc.Fold(word)); {
+	case slices.Contains(words, "ready"):
+		return 0
+	case slices.Contains(words, "backlog"):
+		return 2
+	}
+	return 1
 }
 
 // same reports whether two words mean the same. Marks in boxes are compared exactly.

@@ -86,11 +86,13 @@ func (l *list) readBoxes() {
 	}
 	l.readStuck(md)
 	l.readHeld(sections)
+	boxes = append(boxes, l.readWorded(md, sections)...)
 	l.readStages(sections)
 	l.readPosition(sections)
 	l.readOdd(md, boxes)
-	// A file whose name says that it is a list, and that names tasks, is one.
-	l.ours = l.ours || l.names && !strings.Contains(path.Base(l.family.Lists[0]), "*")
+	// A file whose name says that it is a list, and that names tasks, is one; so is every one
+	// that the tool finds by its name alone.
+	l.ours = l.ours || l.names && !strings.Contains(path.Base(l.family.Lists[0]), "*") || slices.Contains(l.family.Lists, path.Base(l.file.Path))
 	l.readTwice(sections)
 	l.group()
 }
@@ -193,6 +195,11 @@ func (l *list) readTwice(sections []doc.Section) {
 // readOdd finds lines that were meant as tasks and that the list does not have: without a
 // box, or with one written differently. Whether they are done is unknown.
 func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
+	for _, line := range md.Lines { // a line that begins with a comment is all comment
+		if _, after, _ := strings.Cut(line.Text, "-->"); line.Hidden && isBox(after) {
+			l.loose = append(l.loose, loose{text: strings.TrimSpace(after), place: place{source: l.file.At(line.No)}})
+		}
+	}
 	for _, line := range md.All().Lines() {
 		// Odd content inside a box leaves the task known, and is asked about.
 		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {

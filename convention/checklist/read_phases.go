@@ -88,6 +88,40 @@ func (l *list) readStages(sections []doc.Section) {
 	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
 }
 
+// readWorded reads the items that have one of the words for a phase in brackets, and returns
+// them: phases as well, even without a heading.
+func (l *list) readWorded(md *doc.Markdown, sections []doc.Section) (out []doc.Check) {
+	if len(l.family.Stages) == 0 || l.family.Label == "" {
+		return nil
+	}
+	for _, c := range md.All().Worded() {
+		status := l.family.meaning(l.family.Stages, c.Mark)
+		if status == reprise.Unknown && l.family.within(c.Text) == "" {
+			continue
+		}
+		out = append(out, c)
+		at := place{word: c.Mark, status: status, source: l.file.At(c.Line), label: ledger.Check(l.file, c)}
+		if c.Indent > 0 { // a part of what is above it
+			l.loose = append(l.loose, loose{text: c.Text, place: at, within: l.idAt(lastBefore(out, c))})
+			continue
+		}
+		it := item{id: cmp.Or(l.family.within(c.Text), idOf(c.Text)), text: c.Text, phase: l.family.phaseAt(sections, c.Line), places: []place{at}}
+		it.section = above(sections, c.Line).Line
+		l.add(it, true)
+	}
+	return out
+}
+
+// lastBefore returns the line of the last item before another one that is not indented.
+func lastBefore(items []doc.Check, c doc.Check) (line int) {
+	for _, o := range items {
+		if o.Indent <= 0 && o.Line < c.Line {
+			line = o.Line
+		}
+	}
+	return line
+}
+
 // leading returns the word that a heading begins with, the same for every number.
 func leading(title string) string {
 	word, _, _ := strings.Cut(doc.Fold(title), " ")

@@ -2,6 +2,8 @@ package checklist
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -19,20 +21,28 @@ func (l *list) readTree(r *doc.Reader) {
 	if !l.readEntries() {
 		return
 	}
-	if l.family.Current != "" {
-		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
-			l.here = ledger.Root(file, file.JSON().Object()).In(l.family.CurrentKey)
-			l.current = l.here.Plain()
-		} else if slices.ContainsFunc(l.items, func(it item) bool {
-			return strings.HasPrefix(it.id, l.family.Usual+":") && !it.status().Closed() && it.status() != reprise.Blocked
-		}) {
-			l.current = l.family.Usual
-		}
-	}
+	l.readCurrent(r)
 	for i := range l.items {
 		l.beside(r, &l.items[i])
 	}
 	l.readUnlisted(r)
+}
+
+// readCurrent reads which part of the list is being worked on.
+func (l *list) readCurrent(r *doc.Reader) {
+	if l.family.Current == "" {
+		return
+	}
+	if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
+		l.here = ledger.Root(file, file.JSON().Object()).In(l.family.CurrentKey)
+		l.current = l.here.Plain()
+	}
+	usual := cmp.Or(valueIn(r, l.file.Path, l.family.UsualIn).Plain(), l.family.Usual)
+	if l.current == "" && slices.ContainsFunc(l.items, func(it item) bool {
+		return strings.HasPrefix(it.id, usual+":") && !it.status().Closed() && it.status() != reprise.Blocked
+	}) {
+		l.current = usual
+	}
 }
 
 // readEntries reads the list alone, and reports whether it has the family's form.
@@ -63,7 +73,37 @@ func (l *list) readEntries() bool {
 		}
 	}
 	l.group()
+	if l.family.Keys.Status != "" && l.family.Form != Lines {
+		l.readElsewhere(ledger.Root(l.file, root))
+	}
 	return true
+}
+
+// readElsewhere finds entries with a status in lists that are not where the family has its
+// tasks. What is open there is left to do, and no one would be assigned.
+func (l *list) readElsewhere(v ledger.Value) {
+	if v.Node == nil || slices.Contains(l.lists, v.Node) {
+		return
+	}
+	k, entries := l.family.Keys, v.Entries(0)
+	name := func(e ledger.Entry) string { return cmp.Or(spelled(e.Value, k.Text).Plain(), e.In(k.ID).Plain()) }
+	if !v.Is(doc.List) || len(entries) == 0 || slices.ContainsFunc(entries, func(e ledger.Entry) bool {
+		return !e.Is(doc.Map) || name(e) == "" || spelled(e.Value, k.Status).Node == nil
+	}) {
+		for _, e := range entries {
+			l.readElsewhere(e.Value)
+		}
+		return
+	}
+	l.ours = true
+	for _, e := range entries {
+		for _, said := range allSpelled(e.Value, k.Status) {
+			if status := l.means(said.Plain()); !status.Closed() {
+				l.loose = append(l.loose, loose{text: name(e), place: place{word: said.Plain(), status: status, source: l.file.At(said.Line)}})
+				break
+			}
+		}
+	}
 }
 
 // under reads the tasks below a place and reports whether the file has it.
@@ -74,8 +114,12 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		return false
 	case len(keys) == 0 || keys[0] == "":
 		for _, e := range v.Entries(0) {
+			if v.Is(doc.List) {
+				e.Name = "" // its number is not its id
+			}
 			l.task(e, prefix, len(l.family.Ranks)/2)
 		}
+		l.lists = append(l.lists, v.Node)
 		l.there = v.Is(doc.List) || v.Is(doc.Map)
 		if !l.there && !v.IsNull() {
 			l.lost(v.Line, "the tasks are not a list")
@@ -139,7 +183,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	values, id, named := []ledger.Value{e.Value}, e.Name, true
 	if e.Is(doc.Map) {
 		values = allSpelled(e.Value, f.Keys.Status)
-		if id = e.In(f.Keys.ID).Plain(); id == "" && f.Unnumbered {
+		if id = cmp.Or(e.In(f.Keys.ID).Plain(), e.Name); id == "" && f.Unnumbered {
 			named, id = false, idOf(spelled(e.Value, f.Keys.Text).Plain())
 		}
 	} else if e.IsNull() && f.Form == Lines {
@@ -149,9 +193,9 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		return
 	}
 	it, ok := f.match(id)
-	ok = ok && (f.Aside == nil || !f.Aside.MatchString(id))
+	aside, whole := f.aside(id, e.Value)
 	if phase, leads := f.leads(id); leads {
-		it, ok = item{id: id, phase: phase, leads: true}, true
+		it, ok, aside, whole = item{id: id, phase: phase, leads: true}, true, false, false
 	}
 	switch {
 	case !ok && id != "":
@@ -160,7 +204,10 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		l.lost(e.Line, "a task has no id")
 		return
 	}
-	it.id, it.node = prefix+it.id, e.Value
+	if strings.HasPrefix(it.id, prefix) && strings.HasSuffix(prefix, ".") {
+		prefix = "" // a part may be called by its whole id
+	}
+	it.id, it.node, it.holds = prefix+it.id, e.Value, whole
 	for i, v := range values {
 		at := place{value: v, word: v.Plain(), status: l.means(v.Plain()), source: l.file.At(e.Line), again: i > 0}
 		if v.Node != nil {
@@ -184,11 +231,9 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		l.whole = append(l.whole, it)
 		return
 	}
-	for key, words := range f.NoTasks {
-		if slices.Contains(words, e.In(key).Plain()) {
-			l.apart = append(l.apart, it)
-			return
-		}
+	if aside || whole {
+		l.apart = append(l.apart, it)
+		return
 	}
 	if it.phase == "" {
 		it.phase = strings.TrimSuffix(prefix, ":")
@@ -197,6 +242,26 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	for _, part := range l.listed(e.Value, f.Keys.Parts) {
 		l.task(part, it.id+".", it.rank)
 	}
+}
+
+// aside reports whether an entry is not a task, and whether it is the whole of some.
+func (f *Family) aside(id string, v ledger.Value) (aside, whole bool) {
+	in := func(marks map[string][]string) bool {
+		for key, words := range marks {
+			if v.Is(doc.Map) && slices.Contains(words, v.In(key).Plain()) {
+				return true
+			}
+		}
+		return false
+	}
+	if in(f.NoTasks) {
+		return true, false
+	}
+	if f.Aside == nil {
+		return false, in(f.Wholes)
+	}
+	m := f.Aside.FindStringSubmatch(id)
+	return m != nil, m != nil && m[f.Aside.SubexpIndex("whole")] != ""
 }
 
 // spelled returns the value under a name that may have several spellings: the first that
@@ -232,7 +297,11 @@ func (l *list) listed(v ledger.Value, key string) []ledger.Entry {
 		l.lost(in.Line, key+" is not a list")
 		return nil
 	}
-	return in.Entries(0)
+	entries := in.Entries(0)
+	if key == l.family.Keys.Parts && l.family.Shared && !l.holds(in) {
+		return nil // steps in words
+	}
+	return entries
 }
 
 // leads returns the phase that the entry with this id describes.
@@ -294,6 +363,7 @@ func (l *list) resolve() {
 		var needs []string
 		for _, whole := range append(l.wholes(it), *it) {
 			if whole.id != it.id {
+				it.around = append(it.around, whole.id)
 				it.follow(&whole)
 			}
 			for _, id := range whole.needs {
@@ -304,13 +374,23 @@ func (l *list) resolve() {
 		it.needs = slices.DeleteFunc(slices.Compact(needs), func(id string) bool { return id == it.id })
 	}
 	for i := range l.items { // not earlier: what a whole needs, its parts need too
-		l.items[i].needs = append(l.items[i].needs, l.items[i].parts...)
+		it := &l.items[i]
+		it.needs = append(it.needs, it.parts...)
+		if gone := l.skippedNeeds(it); len(gone) > 0 && it.held == "" {
+			it.held = fmt.Sprintf("it needs %s, which is %s", gone[0].id, gone[0].deciding().said())
+		}
 	}
 }
 
-// follow holds a task if the whole it is part of is blocked, and skips it with the whole.
+// follow holds a task if the whole it is part of is blocked, or if the heading above it says
+// that everything below is done, and skips it with the whole. A parent's ticked box does not
+// say that much: people tick it early.
 func (it *item) follow(whole *item) {
 	switch whole.status() {
+	case reprise.Done:
+		if whole.places[0].label.There() {
+			it.held = whole.id + " is " + whole.deciding().word
+		}
 	case reprise.Blocked:
 		it.held = whole.id + " is " + whole.deciding().word
 		if whole.held != "" {

@@ -66,10 +66,13 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 		names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
 	}
 	if len(l.items) == 0 {
+		what, hint := "no task is written as an item with a box and its id, so what is done is unknown: ", "write them again"
+		if l.family.Form != Boxes {
+			what = "no task is where " + l.family.Name + " has them, so these are not read: "
+			hint = "move them there, or describe the file under `" + OwnName + "` in " + ownFile
+		}
 		r.Report(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source,
-			Message: "no task is written as an item with a box and its id, so what is done is unknown: " + some(names, 3),
-			Hint:    "write each on a line of its own: `- [ ]`, or `- [x]` if it is done, then its id and text",
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source, Message: what + some(names, 3), Hint: hint + l.writes(),
 		})
 		return
 	}
@@ -78,16 +81,50 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 }
 
 // reportWhole reports a task that disagrees with its parts, which count.
-func (l *list) reportWhole(r *doc.Reader, whole *item) {
+func (l *list) reportWhole(r *doc.Reader, run *reprise.Run, whole *item) {
 	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
 	decides := whole.deciding()
 	switch {
+	case len(open) > 0 && decides.status == reprise.Blocked && whole.held == "":
+		severity := reprise.Info
+		if len(run.Next) == 0 {
+			severity = reprise.Warning
+		}
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: severity, Subject: whole.id, Source: decides.source,
+			Message: fmt.Sprintf("%s is %s, so its tasks are not started: %s", whole.id, decides.said(), doc.Clip(named(open), 120)),
+			Hint:    "change the status of " + whole.id + " once nothing is in the way",
+		})
+	case whole.holds:
 	case len(open) == 0 && !whole.leads && (begun(decides.status) || decides.status == reprise.Pending && l.reliedOn(whole)):
 		warn(r, reprise.CodeStatusDrift, whole.id, decides.source, "close it if nothing of it is missing, otherwise add what is missing as a part",
 			"%s says %q, but all its parts are done", whole.id, decides.said())
 	case len(open) > 0 && decides.status == reprise.Done:
+		counts := "the parts count"
+		if decides.label.There() {
+			counts = "they are not started"
+		}
 		warn(r, reprise.CodeStatusDrift, whole.id, decides.source, "close them in the list if they are done, or open "+whole.id+" again",
-			"%s is marked done, but parts of it are open: %s; the parts count", whole.id, doc.Clip(named(open), 120))
+			"%s is marked done, but parts of it are open: %s; %s", whole.id, doc.Clip(named(open), 120), counts)
+	}
+}
+
+// reportUnfinished names what holds tasks and is open itself although none of them is: some
+// may be missing, or it is to be closed. While other work goes on, only what is known to
+// have no task is told.
+func (l *list) reportUnfinished(r *doc.Reader, run *reprise.Run) {
+	severity, what := reprise.Warning, "open, although none of its tasks is: "
+	if slices.ContainsFunc(run.Steps, func(s reprise.Step) bool { return s.Due() }) {
+		severity, what = reprise.Info, "open, and without tasks: "
+	}
+	about := slices.DeleteFunc(l.unfinishedWholes(), func(w *item) bool {
+		return severity == reprise.Info && (!w.holds || l.family.Keys.Within == "" || len(l.parts(w, l.items)) > 0)
+	})
+	if len(about) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: severity, Subject: run.ID, Source: about[0].deciding().source, Message: what + named(about),
+			Hint: "close it if nothing of it is missing, otherwise write its tasks; until then the list is not complete",
+		})
 	}
 }
 
@@ -104,11 +141,11 @@ func (l *list) report(r *doc.Reader, it *item) {
 	for i, p := range it.places {
 		if p.again && p.status.Closed() != it.places[i-1].status.Closed() {
 			warn(r, reprise.CodeStatusDrift, it.id, p.source, "check whether its work is there, and make the two agree",
-				"its entry says both %q and %q; it counts as done once both say so", doc.Clip(it.places[i-1].word, 40), doc.Clip(p.word, 40))
+				"its entry says both %q and %q, so whether %s is done is unknown", doc.Clip(it.places[i-1].word, 40), doc.Clip(p.word, 40), it.id)
 		}
 	}
 	decides := it.deciding()
-	if decides.status == reprise.Unknown {
+	if decides.status == reprise.Unknown && !it.contested() {
 		warn(r, reprise.CodeUnknownStatus, it.id, decides.source, "", "the status %q is unknown here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id)
 	}
 	if it.stuck {
@@ -118,9 +155,9 @@ func (l *list) report(r *doc.Reader, it *item) {
 		warn(r, reprise.CodeDuplicateID, it.id, decides.source, "tick it if it is the same task, else give it a number of its own",
 			"%s is not started: %s, and the box here is open", it.id, it.held)
 	}
-	if gone := l.skippedNeeds(it); len(gone) > 0 && l.ready(it) {
+	if gone := l.skippedNeeds(it); len(gone) > 0 && !decides.status.Closed() && len(l.openNeeds(it)) == 0 {
 		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "check whether it still makes sense; if so, remove the dependency, otherwise cancel the task",
-			"%s needs %s, which was not done and will not be", it.id, named(gone))
+			"%s is not started: it needs %s, which was not done and will not be", it.id, named(gone))
 	}
 	if begun(decides.status) && !l.ready(it) {
 		why := it.held

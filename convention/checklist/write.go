@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,13 +44,13 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if it == nil {
 		return nil, ledger.Cannot("%s lists no task %q", r.Path, doc.Clip(ev.Step, 60))
 	}
-	if ev.Kind == reprise.StepReset && ev.Outcome == cutOff && len(l.family.Words[reprise.InProgress]) > 0 {
+	if ev.Kind == reprise.StepReset && ev.Outcome == cutOff && !l.lacks(it, reprise.InProgress) {
 		status = reprise.InProgress // what is begun comes before the rest
 	}
-	if len(l.family.Words[status]) == 0 && status != reprise.Skipped && it.status().Closed() {
+	if l.lacks(it, status) && status != reprise.Skipped && it.status().Closed() {
 		status = reprise.Pending // that it is open again can be said
 	}
-	if len(l.family.Words[status]) == 0 {
+	if l.lacks(it, status) {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
 	}
 	if it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made) {
@@ -68,12 +69,19 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if status == reprise.Done {
 		read.tickBelow(changes, it) // ticking its own box may have left these
 	}
-	for i := range read.whole {
-		if whole := &read.whole[i]; slices.Contains(read.parts(whole, read.items), it) {
+	for _, whole := range read.holding() {
+		if slices.Contains(read.parts(whole, read.items), it) {
 			read.follow(changes, whole, it, status, ev)
 		}
 	}
 	return changes.Edits()
+}
+
+// lacks reports whether a task has no way to say a status: the family has no word for it,
+// or the task only says yes or no.
+func (l Layout) lacks(it *item, status reprise.Status) bool {
+	says := func(p place) bool { return !yesNo(p.word) }
+	return len(l.family.Words[status]) == 0 || status != reprise.Done && status != reprise.Pending && !slices.ContainsFunc(it.places, says)
 }
 
 // saidOf returns the word by which a step has a status, "" if it has another.
@@ -131,7 +139,11 @@ func (l Layout) command(id string, status reprise.Status) string {
 func (l *list) tickBelow(c *ledger.Changes, it *item) {
 	for _, b := range l.loose {
 		if b.within == it.id && !b.place.status.Closed() {
-			c.Tick(b.place.box, true)
+			if b.place.label.There() {
+				c.SetText(b.place.label, l.labelWord(reprise.Done))
+			} else {
+				c.Tick(b.place.box, true)
+			}
 			l.because(c, b.place.source.File, it, reprise.Done)
 		}
 	}
@@ -151,6 +163,8 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			c.SetText(p.label, l.labelWord(status))
 		case p.value.Is(doc.Bool):
 			c.Set(p.value, status == reprise.Done)
+		case yesNo(p.word):
+			c.Set(p.value, strconv.FormatBool(status == reprise.Done))
 		default:
 			c.Set(p.value, l.word(status))
 		}
@@ -160,8 +174,12 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 }
 
 // word returns the word for a status in this list: for done, the one that its other tasks
-// use.
-func (l *list) word(status reprise.Status) string { return l.spelt(l.family.Words[status], status) }
+// use. A yes or no is none.
+func (l *list) word(status reprise.Status) string {
+	return l.spelt(slices.DeleteFunc(slices.Clone(l.family.Words[status]), yesNo), status)
+}
+
+func yesNo(word string) bool { return word == "true" || word == "false" }
 
 // labelWord returns the word for a status on a line of its own.
 func (l *list) labelWord(status reprise.Status) string {

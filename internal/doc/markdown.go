@@ -362,7 +362,23 @@ func (s Section) Checks() []Check {
 // that is not usual a blank or a star must follow: a link and a footnote begin with
 // brackets, too.
 func (s Section) Boxes() []Check {
-	var out []Check
+	return s.bracketed(func(mark, after string) bool {
+		usual := mark == " " || mark == "x" || mark == "X"
+		return utf8.RuneCountInString(mark) == 1 && (usual || strings.HasPrefix(after, " ") || strings.HasPrefix(after, "*"))
+	})
+}
+
+// Worded returns the items and headings that begin with a word or a few in brackets, in
+// file order: [in progress] and what follows. None of them is among Boxes.
+func (s Section) Worded() []Check {
+	return s.bracketed(func(mark, after string) bool {
+		return utf8.RuneCountInString(mark) > 1 && Fold(mark) != "" && strings.HasPrefix(after, " ")
+	})
+}
+
+// bracketed returns the items and headings that begin with brackets whose content, and what
+// is behind them, fits.
+func (s Section) bracketed(fits func(mark, after string) bool) (out []Check) {
 	for _, l := range s.Lines() {
 		text := strings.TrimLeft(l.Text, " \t")
 		indent := len(l.Text) - len(text)
@@ -376,14 +392,12 @@ func (s Section) Boxes() []Check {
 		}
 		mark, after, ok := strings.Cut(rest[1:], "]")
 		mark = strings.TrimSuffix(mark, "\\")
-		usual := mark == " " || mark == "x" || mark == "X"
-		if !ok || utf8.RuneCountInString(mark) != 1 || !usual && !strings.HasPrefix(after, " ") && !strings.HasPrefix(after, "*") {
-			continue
+		if ok && fits(mark, after) {
+			out = append(out, Check{
+				Mark: mark, Ticked: mark == "x" || mark == "X", Text: strings.TrimSpace(after),
+				Line: l.No, Indent: indent,
+			})
 		}
-		out = append(out, Check{
-			Mark: mark, Ticked: mark == "x" || mark == "X", Text: strings.TrimSpace(after),
-			Line: l.No, Indent: indent,
-		})
 	}
 	return out
 }

@@ -464,6 +464,8 @@ func (c *Changes) SetText(t Text, value any) {
 	switch {
 	case t.form == labelText:
 		f.keep(f.md.SetLabel(where, t.name, fmt.Sprint(value)))
+	case t.form == checkText:
+		f.keep(f.md.SetBox(where, t.Value, fmt.Sprint(value)))
 	case t.form == cellText:
 		f.keep(f.md.SetCell(where, splice.Row{}, t.name, fmt.Sprint(value)))
 	case t.form == frontText, t.form == 0 && t.name != "":

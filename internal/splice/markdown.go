@@ -201,8 +201,8 @@ func (m *Markdown) SetCheck(w Where, label string, ticked bool) error {
 	return m.SetBox(w, label, "x")
 }
 
-// SetBox puts a mark of one character into a check box, which is found as by SetCheck. A
-// ticked box is not ticked again in another spelling.
+// SetBox puts a mark of one character into a check box, or a word where one is, which is
+// found as by SetCheck. A ticked box is not ticked again in another spelling.
 func (m *Markdown) SetBox(w Where, label, mark string) error {
 	const op = "set check box"
 	s, err := m.scope(op, w)
@@ -210,7 +210,7 @@ func (m *Markdown) SetBox(w Where, label, mark string) error {
 		return err
 	}
 	var exact, folded []doc.Check
-	for _, c := range s.Boxes() {
+	for _, c := range append(s.Boxes(), s.Worded()...) {
 		if w.Line > 0 && c.Line != w.Line {
 			continue
 		}
@@ -235,7 +235,7 @@ func (m *Markdown) SetBox(w Where, label, mark string) error {
 	at := m.md.Lines[i].Start + strings.IndexByte(m.md.Lines[i].Text, '[') + 1
 	patches := []patch{{at, at + len(exact[0].Mark), mark}}
 	return m.commit(op, label+w.String(), change{i, 1, 1}, patches, func(next *doc.Markdown) bool {
-		for _, c := range next.All().Boxes() {
+		for _, c := range append(next.All().Boxes(), next.All().Worded()...) {
 			if c.Line == exact[0].Line {
 				return c.Mark == mark && c.Text == exact[0].Text
 			}
