@@ -132,8 +132,9 @@ func killKeepers() {
 	}
 }
 
-// killedBefore counts the operations of all stores of this process together. Before every
-// other one the keepers are killed with the engine.
+// killedBefore counts the operations of all stores of this process together, a line of
+// sites each; where the way to one is long to find, it is told of the one that kills, and
+// of all where none does. Before every other one the keepers are killed with the engine.
 func killedBefore(n int, sites string) func(durable.FS) durable.FS {
 	var mu sync.Mutex
 	at := 0
@@ -142,8 +143,12 @@ func killedBefore(n int, sites string) func(durable.FS) durable.FS {
 		return crashfs.BeforeEach(under, func(int) {
 			mu.Lock()
 			defer mu.Unlock()
+			var way string
+			if n < 0 || at == n {
+				way = site()
+			}
 			if err == nil {
-				_, err = fmt.Fprintln(out, site())
+				_, err = fmt.Fprintln(out, way)
 			}
 			if at == n {
 				if n%2 == 1 {

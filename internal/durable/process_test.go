@@ -265,7 +265,7 @@ func TestProcesses_a_release_does_not_wait_for_children_being_started(t *testing
 	t.Parallel()
 	done := make(chan struct{})
 	var starters sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		starters.Go(func() {
 			for {
 				select {
@@ -280,7 +280,7 @@ func TestProcesses_a_release_does_not_wait_for_children_being_started(t *testing
 	defer starters.Wait()
 	defer close(done)
 	dir := tempDir(t)
-	for i := range 300 {
+	for i := range 60 {
 		s, err := durable.Open(dir, durable.Options{})
 		if err != nil {
 			t.Fatal(err)
