@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +22,12 @@ import (
 func (b *bench) carried(a *Activities, steps int) {
 	b.Helper()
 	d := b.decided(a)
-	for range steps {
+	last, at := used(b.T), time.Now()
+	for i := range steps {
+		if every, _ := strconv.Atoi(os.Getenv("REPRISE_FLEET_EVERY")); every > 0 && i > 0 && i%every == 0 {
+			b.Logf("%d: %s and %s of CPU a step", i, time.Since(at)/time.Duration(every), (used(b.T)-last)/time.Duration(every))
+			last, at = used(b.T), time.Now()
+		}
 		in := b.tried(a, d.Starts[0])
 		in.Decide = true
 		l, err := a.land(b.Context(), b.next(), in)

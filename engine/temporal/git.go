@@ -281,6 +281,40 @@ type Checkout struct {
 // Checkout makes a folder with the files of a commit of the mirror, which writes nothing to
 // the mirror. Close removes it.
 func (m *Mirror) Checkout(ctx context.Context, commit, branch string) (*Checkout, error) {
+	c, err := m.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if near := m.takeKept(commit, branch); near != nil {
+		same := copyFiles(near.Dir, c.Dir)
+		if same == nil && near.Base == commit && near.branch == branch {
+			c.Base, c.branch, c.still = commit, branch, near.still.Copy()
+		}
+		if err := m.giveBack(near); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		if same != nil { // git checks out everything
+			if err := c.Close(); err != nil {
+				return nil, err
+			}
+			if c, err = m.reader(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if c.Base == "" {
+		err = c.checkOut(ctx, commit, branch)
+	} else if err = c.point(commit); err == nil {
+		err = os.WriteFile(filepath.Join(c.Dir, ".git", "HEAD"), []byte("ref: refs/heads/"+branch+"\n"), 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// reader makes a folder with a repository that has what the mirror has and no files.
+func (m *Mirror) reader(ctx context.Context) (*Checkout, error) {
 	c, err := m.blank(ctx)
 	if err != nil {
 		return nil, err
@@ -290,20 +324,19 @@ func (m *Mirror) Checkout(ctx context.Context, commit, branch string) (*Checkout
 	if err == nil {
 		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(m.objects()+"\n"), 0o600)
 	}
-	if err == nil {
-		err = c.checkOut(ctx, commit, branch)
-	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, same := range m.kept {
-		if same.Base == commit && same.branch == branch {
-			c.still = same.still.Copy()
-		}
-	}
 	return c, nil
+}
+
+// point moves the branch to a commit and changes nothing else.
+func (c *Checkout) point(name string) error {
+	ref := filepath.Join(c.Dir, ".git", "refs", "heads", filepath.FromSlash(c.branch))
+	if err := os.MkdirAll(filepath.Dir(ref), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(ref, []byte(name+"\n"), 0o600)
 }
 
 func (m *Mirror) objects() string { return filepath.Join(m.Dir, "mirror.git", "objects") }
@@ -388,13 +421,16 @@ func (m *Mirror) takeKept(commit, branch string) *Checkout {
 // keep leaves the checkout of a turn to the next one, with the files of a commit.
 func (c *Checkout) keep(name string, tip commit) error {
 	if name != c.Base {
-		ref := filepath.Join(c.Dir, ".git", "refs", "heads", filepath.FromSlash(c.branch))
-		if err := os.WriteFile(ref, []byte(name+"\n"), 0o600); err != nil {
+		if err := c.point(name); err != nil {
 			return errors.Join(err, c.Close())
 		}
 	}
 	c.Base, c.tip = name, tip
-	m := c.mirror
+	return c.mirror.giveBack(c)
+}
+
+// giveBack keeps a checkout for the next that takes one.
+func (m *Mirror) giveBack(c *Checkout) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.kept = slices.Insert(m.kept, 0, c)

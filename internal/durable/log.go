@@ -81,11 +81,14 @@ func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
 type Mark struct {
 	seq  uint64
 	hash chainHash
+	read *passed
 }
+
+func (m Mark) names(other Mark) bool { return m.seq == other.seq && m.hash == other.hash }
 
 // OpenLogAfter is OpenLog for who knows what stands up to a mark: where the log has that
 // very record, only what stands behind it is handed out. reader is told that before
-// anything is. All lines of the log are read and checked either way.
+// anything is. Files of the log that are as they were then are not checked again.
 func (s *Store) OpenLogAfter(name string, after Mark, reader func(known bool) func(Record) error) (*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,31 +140,38 @@ func (s *Store) walkAfter(name string, after Mark, reader func(known bool) func(
 	}
 	var all []found
 	behind := 0 // where what stands behind the mark begins
+	known := false
 	var hand func(frame, string, int64) error
 	if after == (Mark{}) {
 		hand = s.handing(name, reader(false))
 	}
-	t, err = s.walk(name, func(f frame, file string, off int64) error {
+	t, err = s.walkBehind(name, after.read, func(f frame, file string, off int64) error {
 		if f.kind[0] == '_' {
 			return nil
 		}
-		last = Mark{f.seq, f.hash}
 		if after == (Mark{}) {
 			return hand(f, file, off)
 		}
 		all = append(all, found{f, file, off})
-		if last == after {
-			behind = len(all)
+		if after.names(Mark{seq: f.seq, hash: f.hash}) {
+			behind, known = len(all), true
 		}
 		return nil
 	})
+	if t != nil {
+		last = Mark{t.last.seq, t.last.hash, t.read}
+	}
 	if err != nil || after == (Mark{}) {
 		return t, last, err
 	}
+	known = known || t.again && after.read.last.names(after)
 	if len(t.chain.lost) > 0 {
-		behind = 0 // what a repair gave up may have been known before
+		behind, known = 0, false // what a repair gave up may have been known before
 	}
-	hand = s.handing(name, reader(behind > 0))
+	if t.again && !known {
+		return s.walkAfter(name, Mark{}, reader) // it goes on in another way
+	}
+	hand = s.handing(name, reader(known))
 	for _, f := range all[behind:] {
 		if err := hand(f.frame, f.file, f.off); err != nil {
 			return t, last, err

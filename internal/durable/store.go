@@ -23,20 +23,21 @@ const StateDir = link.StateDir
 
 // Places in the state folder.
 const (
-	lockFile     = LockPath
-	stampFile    = StateDir + "/stamp"
-	intentFile   = StateDir + "/intent"
-	reserveFile  = StateDir + "/reserve"
-	stoppedFile  = StateDir + "/stopped"
-	undoFile     = StateDir + "/undo"
-	journalDir   = StateDir + "/journal"
-	objectDir    = StateDir + "/objects"
-	archiveDir   = StateDir + "/archive"
-	snapshotDir  = StateDir + "/snapshots"
-	conflictDir  = StateDir + "/conflicts"
-	maxFile      = 64 << 20 // the largest file that is read into memory
-	defaultRoom  = 1 << 20
-	defaultBlock = 1 << 20
+	lockFile    = LockPath
+	stampFile   = StateDir + "/stamp"
+	intentFile  = StateDir + "/intent"
+	reserveFile = StateDir + "/reserve"
+	stoppedFile = StateDir + "/stopped"
+	undoFile    = StateDir + "/undo"
+	journalDir  = StateDir + "/journal"
+	objectDir   = StateDir + "/objects"
+	archiveDir  = StateDir + "/archive"
+	snapshotDir = StateDir + "/snapshots"
+	conflictDir = StateDir + "/conflicts"
+	maxFile     = 64 << 20 // the largest file that is read into memory
+	defaultRoom = 1 << 20
+	// What is opened is written anew, and a commit of the fleet has the last file whole.
+	defaultBlock = 128 << 10
 )
 
 // Options are the conditions under which a project is opened.
@@ -48,7 +49,7 @@ type Options struct {
 	// Reserve is the size of the file that is freed to record a full disk;
 	// zero stands for 1 MiB, a negative value for none.
 	Reserve int64
-	// SegmentSize is when a log continues in a new file; zero stands for 1 MiB.
+	// SegmentSize is when a log continues in a new file; zero stands for 128 KiB.
 	SegmentSize int64
 	// Disk, if set, is put between the store and the disk: crash here, trace.
 	Disk func(FS) FS
