@@ -168,23 +168,31 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 	r := v.Run
 	point := len(r.Steps)
 	if len(r.Next) > 0 {
-		point = slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == r.Next[0].ID })
+		point = -1
+		for i := range r.Steps {
+			if r.Steps[i].ID == r.Next[0].ID {
+				point = i
+				break
+			}
+		}
+	}
+	end := func(s *reprise.Step) reprise.Event {
+		return reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "a person said that it is done"}
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		_, busy := v.AtWork[s.ID]
-		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "a person said that it is done"}
 		switch was := v.Reopened(s); {
 		case was != nil:
 			lost = append(lost, *was)
 		case busy:
 		case s.Claimed:
-			claimed = append(claimed, end)
+			claimed = append(claimed, end(s))
 		case r.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
 			// Its start is lost, and with it whether it may be repeated.
-			begun = append(begun, end)
+			begun = append(begun, end(s))
 		case s.Status == reprise.Unknown && i <= point && v.asksUnknown(s):
-			unknown = append(unknown, end)
+			unknown = append(unknown, end(s))
 		}
 	}
 	return lost, claimed, begun, unknown

@@ -103,7 +103,6 @@ func (v *View) tellLeft(fsys fs.FS, git *reprise.Git) {
 // overwritten asks about each step whose outputs something other than the run changed.
 // While an attempt is open it may be the cause, and the finding is only a warning.
 func (v *View) overwritten() (out []Doubt) {
-	open := v.History.Open()
 	for i := range v.Run.Steps {
 		s := &v.Run.Steps[i]
 		if s.Accepted == nil || len(s.Accepted.Changed) == 0 {
@@ -120,7 +119,7 @@ func (v *View) overwritten() (out []Doubt) {
 		if len(unread) > 0 {
 			what = fmt.Sprintf("%s left %s, which may have changed since it was accepted at %s (%s)", s.ID, strings.Join(names, ", "), clock(s.Accepted.At), strings.Join(unread, "; "))
 		}
-		if len(open) > 0 {
+		if len(v.History.Open()) > 0 {
 			v.Run.Report(reprise.Finding{
 				Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: names[0]},
 				Message: what + "; the attempt that was cut off may have done it, or something else",

@@ -21,6 +21,9 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		return // a person has yet to decide whether it is built again
 	}
 	for id, h := range v.History.Steps {
+		if len(h.Rejected) == 0 && h.Owed == nil {
+			continue
+		}
 		if s := v.Run.Step(id); s != nil && s.Status == reprise.Done && ByPresence(s, h.Rejected) && untouched(fsys, h.Rejected) {
 			s.Status = reprise.Skipped
 		}

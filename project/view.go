@@ -223,8 +223,8 @@ func (v *View) recall(s *Scope) {
 		return
 	}
 	r.Dates = append(slices.Clip(r.Dates), reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
-	for _, e := range v.Events {
-		if !slices.Contains(noWork, e.Kind) {
+	for i := range v.Events {
+		if e := &v.Events[i]; e.At.After(r.LastActivity) && !slices.Contains(noWork, e.Kind) {
 			r.Active(e.At, s.last)
 		}
 	}
@@ -436,6 +436,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 	}
 	v.tellCommitted()
 	needs := r.Kind.Facts().Needs
+	accepted := make([]reprise.Acceptance, 0, min(len(hist.Steps), len(r.Steps))) // one allocation for thousands
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		h := hist.Steps[s.ID]
@@ -448,7 +449,8 @@ func (v *View) tellLanded(fsys fs.FS) {
 		if h.Accepted == nil || s.Status != reprise.Done {
 			continue
 		}
-		s.Accepted = &reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At}
+		accepted = append(accepted, reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At})
+		s.Accepted = &accepted[len(accepted)-1]
 		if !needs {
 			continue // nothing says who needs a step's output
 		}

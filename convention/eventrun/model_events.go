@@ -131,7 +131,7 @@ func (t *task) merge(o *task) {
 		x.made.keepNote(&o.extra.made)
 		x.done.keepNote(&o.extra.done)
 		if o.extra.why != nil && (x.why == nil || o.extra.whyAt.after(x.whyAt)) {
-			x.why, x.whyAt = o.extra.why, o.extra.whyAt
+			x.why, x.whyAt = slices.Clone(o.extra.why), o.extra.whyAt // each goes on by itself
 		}
 	}
 	if o.word != nil && (t.word == nil || o.last.after(t.last)) {

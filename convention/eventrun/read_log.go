@@ -126,7 +126,11 @@ func (lr *logReader) read(file int32, name string) *damage {
 		in.Close()
 		lr.damage.refused = fmt.Sprintf("larger than %d MiB, not read", maxLog>>20)
 	default:
-		lr.stream(in)
+		if info.Size() >= minAgain && info.Size() <= maxAgain {
+			lr.again(in)
+		} else {
+			lr.stream(in)
+		}
 		in.Close()
 		lr.damage.lost(info.Size())
 	}
