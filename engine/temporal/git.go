@@ -33,8 +33,9 @@ type Mirror struct {
 	Dir    string // the worker's own folder
 	Keep   int    // how many checkouts of turns are kept
 
-	mu   sync.Mutex
-	kept []*Checkout // of turns that are over, the last used first
+	mu      sync.Mutex
+	kept    []*Checkout // of turns that are over, the last used first
+	fetches int         // since its objects were packed
 }
 
 // RejectedError says that someone else moved a ref that was to be pushed.
@@ -195,6 +196,7 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, 
 	if err != nil {
 		return nil, err
 	}
+	m.pack(ctx, dir)
 	found, err := m.fetch(ctx, dir, refs)
 	if err == nil || !strings.Contains(err.Error(), "couldn't find remote ref") {
 		return found, err
@@ -214,6 +216,28 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, 
 		return map[string]string{}, nil
 	}
 	return m.fetch(ctx, dir, there)
+}
+
+// packEvery is after how many fetches at the earliest, and manyLoose from how many single
+// objects on, the mirror is packed. Git lists the folders of single objects and opens each by
+// itself: with 36,000 of them a push took 90 ms of CPU, and 22 ms with one pack.
+const (
+	packEvery = 100
+	manyLoose = 2000
+)
+
+// pack packs the single objects of the mirror, and small packs with them. It loses nothing,
+// whether a ref has it or not, and git that reads meanwhile finds each object in the old place
+// or in the new one. Where it fails the mirror is as good as before, only slower.
+func (m *Mirror) pack(ctx context.Context, dir string) {
+	if m.fetches++; m.fetches < packEvery {
+		return
+	}
+	m.fetches = 0
+	// Names are evenly spread over 256 folders.
+	if some, err := os.ReadDir(filepath.Join(dir, "objects", "17")); err == nil && len(some)*256 > manyLoose {
+		_, _ = git(ctx, dir, nil, "repack", "-d", "-q", "--geometric=2")
+	}
 }
 
 // keptBranches bounds how many branches the mirror has refs of: at each fetch, git looks at
