@@ -175,7 +175,7 @@ var families = sync.OnceValue(func() []Family {
 	const number = `(?P<id>\d+|[A-Z]+\b|[一二三四五六七八九十]+)`
 	phases := regexp.MustCompile(`^(?:Phase|阶段) ?` + number)
 	// A list that anyone may write says what it likes of a task, often twice.
-	const states = "status|state|passes|passed|complete|completed|done"
+	const states, parts = "status|state|passes|passed|complete|completed|done", "subtasks|subTasks|sub_tasks"
 	stated := map[reprise.Status][]string{
 		reprise.Pending: {"pending", "false", "failing", "not_started", "todo"}, reprise.InProgress: {"in_progress", "partial"}, reprise.InReview: {"needs_review"},
 		reprise.Failed: {"failed"}, reprise.Done: {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled"},
@@ -237,7 +237,7 @@ var families = sync.OnceValue(func() []Family {
 			Name: "ralph", Form: JSON, Items: []string{"userStories", "user_stories", "stories", "tasks", "items", "issues", "features", ""}, Unnumbered: true, Shared: true,
 			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json", "plans/prd.json"}, Marks: []string{".ralph"},
 			Keys: Keys{
-				ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Parts: "subtasks",
+				ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Parts: parts,
 				Needs: "dependencies|dependsOn|depends_on", Held: "blocked",
 			},
 			Ranks: ranks, Words: stated, Inputs: []string{"progress.txt"},
@@ -247,7 +247,7 @@ var families = sync.OnceValue(func() []Family {
 			Lists: []string{"conductor/tracks/*/plan.md"}, Archived: "conductor/archive/*/plan.md", Marks: []string{"conductor"},
 			Words:  map[reprise.Status][]string{reprise.Pending: {" "}, reprise.InProgress: {"~", "-"}, reprise.Done: {"x", "X"}},
 			Inputs: []string{"spec.md", "../../workflow.md", "../../tech-stack.md"},
-			Person: regexp.MustCompile(`User Manual Verification`), Overall: map[string]string{"metadata.json": "status", "../../tracks.md": ""},
+			Person: regexp.MustCompile(`User Manual Verification|Phase Verification & Checkpoint`), Overall: map[string]string{"metadata.json": "status", "../../tracks.md": ""},
 			Stages: map[reprise.Status][]string{
 				reprise.Pending: {"new", " "}, reprise.InProgress: {"in_progress", "~", "-"}, reprise.Done: {"completed", "x", "X"}, reprise.Skipped: {"cancelled"},
 			},
@@ -275,7 +275,10 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "features", Form: JSON, Items: []string{"features.*", "features", "categories.*.features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
-			Keys:  Keys{ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Needs: "dependencies|dependsOn|depends_on", Held: "blocked"},
+			Keys: Keys{
+				ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Parts: parts,
+				Needs: "dependencies|dependsOn|depends_on", Held: "blocked",
+			},
 			Ranks: ranks, Words: stated,
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},
@@ -320,9 +323,9 @@ var families = sync.OnceValue(func() []Family {
 // usual are the words for a status that mean the same in every tool.
 var usual = map[reprise.Status][]string{
 	reprise.Pending:    {"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready"},
-	reprise.InProgress: {"in progress", "started", "doing", "wip", "working"},
+	reprise.InProgress: {"in progress", "started", "doing", "wip", "working", "running"},
 	reprise.InReview:   {"in review", "review", "needs review", "ready for review"},
-	reprise.Done:       {"done", "complete", "completed", "finished", "closed"},
+	reprise.Done:       {"done", "complete", "completed", "finished", "closed", "passed"},
 	reprise.Failed:     {"failed"},
 	reprise.Blocked:    {"blocked", "on hold", "paused", "deferred", "postponed"},
 	reprise.Skipped:    {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix"},

@@ -73,26 +73,43 @@ func (l *list) readEntries() bool {
 		}
 	}
 	l.group()
-	if l.family.Keys.Status != "" && l.family.Form != Lines {
-		l.readElsewhere(ledger.Root(l.file, root))
+	if l.family.Form != Lines {
+		k := l.family.Keys
+		l.readElsewhere(ledger.Root(l.file, root), Keys{ID: cmp.Or(k.ID, "id"), Text: cmp.Or(k.Text, "title|name"), Status: cmp.Or(k.Status, "status")})
 	}
+	l.turn()
 	return true
+}
+
+// turn reads that something is part of one of its tasks the other way round: people write
+// it so, and nothing that holds tasks is part of one.
+func (l *list) turn() {
+	for i := range l.apart {
+		whole := &l.apart[i]
+		whole.within = slices.DeleteFunc(whole.within, func(id string) bool {
+			it := l.find(id)
+			if it != nil && whole.holds {
+				it.within = append(it.within, whole.id)
+			}
+			return it != nil && whole.holds
+		})
+	}
 }
 
 // readElsewhere finds entries with a status in lists that are not where the family has its
 // tasks. What is open there is left to do, and no one would be assigned.
-func (l *list) readElsewhere(v ledger.Value) {
+func (l *list) readElsewhere(v ledger.Value, k Keys) {
 	if v.Node == nil || slices.Contains(l.lists, v.Node) {
 		return
 	}
-	k, entries := l.family.Keys, v.Entries(0)
+	entries := v.Entries(0)
+	for _, e := range entries {
+		l.readElsewhere(e.Value, k)
+	}
 	name := func(e ledger.Entry) string { return cmp.Or(spelled(e.Value, k.Text).Plain(), e.In(k.ID).Plain()) }
 	if !v.Is(doc.List) || len(entries) == 0 || slices.ContainsFunc(entries, func(e ledger.Entry) bool {
 		return !e.Is(doc.Map) || name(e) == "" || spelled(e.Value, k.Status).Node == nil
 	}) {
-		for _, e := range entries {
-			l.readElsewhere(e.Value)
-		}
 		return
 	}
 	l.ours = true
@@ -114,9 +131,6 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		return false
 	case len(keys) == 0 || keys[0] == "":
 		for _, e := range v.Entries(0) {
-			if v.Is(doc.List) {
-				e.Name = "" // its number is not its id
-			}
 			l.task(e, prefix, len(l.family.Ranks)/2)
 		}
 		l.lists = append(l.lists, v.Node)
@@ -183,6 +197,9 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	values, id, named := []ledger.Value{e.Value}, e.Name, true
 	if e.Is(doc.Map) {
 		values = allSpelled(e.Value, f.Keys.Status)
+		if _, err := strconv.Atoi(e.Name); err == nil {
+			e.Name = "" // its place in a list is not its id
+		}
 		if id = cmp.Or(e.In(f.Keys.ID).Plain(), e.Name); id == "" && f.Unnumbered {
 			named, id = false, idOf(spelled(e.Value, f.Keys.Text).Plain())
 		}
