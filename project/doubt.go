@@ -108,7 +108,7 @@ func doubts(v *View) (out []Doubt) {
 		},
 		{
 			unknown, UnknownPrefix, "do it", reprise.CodeUnknownStatus,
-			"is marked neither done nor open in the run's files", "are marked neither done nor open in the run's files",
+			"is not clearly marked done or open in the run's files", "are not clearly marked done or open in the run's files",
 			"whether " + strings.Join(stepsOf(unknown), ", ") + " was done is unknown: nothing after it is started until you decide",
 		},
 	} {
