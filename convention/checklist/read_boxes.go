@@ -90,6 +90,7 @@ func (l *list) readBoxes() {
 	l.readStages(sections)
 	l.readPosition(sections)
 	l.readOdd(md, boxes)
+	l.readHidden()
 	// A file whose name says that it is a list, and that names tasks, is one; so is every one
 	// that the tool finds by its name alone.
 	l.ours = l.ours || l.names && !strings.Contains(path.Base(l.family.Lists[0]), "*") || slices.Contains(l.family.Lists, path.Base(l.file.Path))
