@@ -65,8 +65,12 @@ func (e *Engine) beginsFlow(wf *flow.Workflow, file string, hash reprise.Hash, g
 
 func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise.Goal, c Choice) (reprise.Ref, error) {
 	p, err := e.previewBegin(ctx, playbook, g, c)
-	if err == nil && p.begins {
-		err = e.mayBegin(p)
+	switch {
+	case err != nil || !p.begins:
+	case p.unsafe != nil:
+		err = p.unsafe
+	default:
+		err = p.Refused
 	}
 	if err != nil {
 		return reprise.Ref{}, err

@@ -161,6 +161,9 @@ type Preview struct {
 	Starts []PreviewStep
 	// Outcome is what resuming would come to where it starts nothing, else OutcomeOK.
 	Outcome reprise.Outcome
+	// Refused is why it would not be begun although it could be shown, else nil; see
+	// Engine.Refused.
+	Refused error
 
 	idle   *idle        // what resuming would come to where it does and records nothing; else nil
 	begins bool         // the run would be made

@@ -60,7 +60,11 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if c.If != "" && seen.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: seen.digest}
 	}
-	return w.preview(ctx, p, seen)
+	shown, err := w.preview(ctx, p, seen)
+	if err == nil && !c.Means().Shows && !e.servesAll() { // to look at what is there needs no agent
+		e.refuses(shown)
+	}
+	return shown, err
 }
 
 // preview shows what a choice would do, and what follows until agents are at work. What
@@ -199,6 +203,9 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 		}
 		p.p.Outcome = unsafe.Outcome()
 		return w.show(p, errShown)
+	}
+	if err == nil {
+		e.refuses(shown)
 	}
 	return shown, err
 }

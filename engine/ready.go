@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -8,28 +9,36 @@ import (
 	"reprise/agent"
 )
 
-// mayBegin refuses, before anything is written, work that a preview shows to come to
-// nothing: it would be unsafe, no agent is configured or installed for any of the steps
-// that would be started first, or for a known one that comes after them, or none can be
-// started before a person decides.
-func (e *Engine) mayBegin(p *Preview) error {
-	if p.unsafe != nil {
-		return p.unsafe
+// Refused tells, before anything is written, why Resume would refuse work that comes to
+// nothing: no agent is configured or installed for any of the steps that would be started
+// first, or for a known one that comes after them, or none can be started before a person
+// decides. It is nil where Resume would begin, and where the work cannot be previewed: then
+// Preview says why.
+func (e *Engine) Refused(ctx context.Context, ref reprise.Ref, c Choice) error {
+	if e.servesAll() {
+		return nil // it need not be looked at so closely
 	}
-	err := e.Refuses(p)
-	if err == nil && len(p.Starts) > 0 {
-		err = p.later
+	p, err := e.Preview(ctx, ref, c)
+	if err != nil {
+		return nil
 	}
-	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where someone can work then
-	if err == nil && unasked && p.idle != nil && p.Outcome == reprise.OutcomeAsk && len(p.idle.sum.Parked) == 0 {
-		err = &UnattendedError{p.idle.run, NeedsAnswer, p.Decision.Reason()}
-	}
-	return err
+	return p.Refused
 }
 
-// Refuses tells why nothing of what a preview starts can be started, nil if something
+// refuses fills in why the previewed work would be refused.
+func (e *Engine) refuses(p *Preview) {
+	if p.Refused = e.startsNone(p); p.Refused == nil && len(p.Starts) > 0 {
+		p.Refused = p.later
+	}
+	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where someone can work then
+	if p.Refused == nil && unasked && p.idle != nil && p.Outcome == reprise.OutcomeAsk && len(p.idle.sum.Parked) == 0 {
+		p.Refused = &UnattendedError{p.idle.run, NeedsAnswer, p.Decision.Reason()}
+	}
+}
+
+// startsNone tells why nothing of what a preview starts can be started, nil if something
 // can or nothing is to be.
-func (e *Engine) Refuses(p *Preview) (refused error) {
+func (e *Engine) startsNone(p *Preview) (refused error) {
 	for _, s := range p.Starts {
 		if s.Problem == "" {
 			return nil

@@ -26,10 +26,10 @@ import (
 // *UnsafeError, *StaleError or *OptionError if nothing was started. What is left open,
 // failed or asked is no error; the summary says it.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
-	if !c.Means().Shows && !e.servesAll() { // to look at what is there needs no agent
+	if !c.Means().Shows && !e.servesAll() {
 		p, err := e.Preview(ctx, ref, c)
 		if err == nil {
-			err = e.mayBegin(p)
+			err = p.Refused
 		}
 		if err != nil {
 			return nil, err

@@ -32,6 +32,7 @@ type Checked struct {
 	Run       *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
 	Says      string           `json:"says,omitempty" jsonschema:"the verdict in one sentence; absent where run is null"`
 	Next      string           `json:"next,omitempty" jsonschema:"the command that continues it; absent if none would"`
+	First     string           `json:"first,omitempty" jsonschema:"what has to be done before resuming begins, if with does not say it; absent if nothing has"`
 	Starts    string           `json:"starts,omitempty" jsonschema:"what is started next, in words; absent where run is null"`
 	With      string           `json:"with,omitempty" jsonschema:"who does what comes next: an agent, or a command of the workflow; absent if no agent is needed"`
 	Session   *SessionCost     `json:"session,omitempty" jsonschema:"what resuming the session costs that worked on the next step before, beside a new one; absent if none did"`

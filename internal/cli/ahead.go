@@ -2,17 +2,31 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"reprise"
 	"reprise/engine"
 )
 
 // ahead is what resuming a run starts: who does the next step, "" if no one is needed, and
-// what resuming its session costs, nil if there is none or that is unknown.
+// what resuming its session costs, nil if there is none or that is unknown. refused is why
+// resuming would not begin, nil if it would.
 type ahead struct {
 	who     string
 	session *engine.SessionCost
+	refused error
 }
+
+// first is what has to be done before resuming begins, "" for nothing, or if who says it.
+func (n ahead) first() string {
+	if n.refused == nil || strings.HasPrefix(n.who, unserved) {
+		return ""
+	}
+	return n.refused.Error() + "; " + hintOf(n.refused)
+}
+
+// unserved begins what is said of a step that no agent is configured for.
+const unserved = "no agent configured for @"
 
 // says is the forecast in words, "" where there is none.
 func (n ahead) says() string {
@@ -34,7 +48,13 @@ func (s *job) ahead() func(judged) ahead {
 	return func(j judged) ahead {
 		next, ok := known[j.run]
 		if !ok {
-			next = ahead{who: who(j), session: s.foresees(j)}
+			next = ahead{who: who(j)}
+			if e := s.begins(j); e != nil {
+				next.refused = e.Refused(s.ctx, j.run.Ref, engine.Choice{})
+				if j.sessions {
+					next.session = s.sessionOf(e, j, engine.Choice{Option: reprise.OptionContinue})
+				}
+			}
 			known[j.run] = next
 		}
 		s.foretold = next.says()
@@ -42,17 +62,18 @@ func (s *job) ahead() func(judged) ahead {
 	}
 }
 
-// foresees is the cost of the session that would be resumed first.
-func (s *job) foresees(j judged) *engine.SessionCost {
+// begins is the engine that resuming a run would begin with, nil if it would start nothing
+// or cannot be known.
+func (s *job) begins(j judged) *engine.Engine {
 	starts := j.d.Action == reprise.Start || reprise.Offered(j.d.Options(j.run), reprise.OptionContinue)
-	if !j.sessions || !starts || s.distrusts(s.root)(j.run.Ref) != "" {
+	if !starts || s.distrusts(s.root)(j.run.Ref) != "" {
 		return nil
 	}
 	e, err := s.engine(s.flags.modeOf(j.run.Mode))
 	if err != nil {
 		return nil // resuming says why
 	}
-	return s.sessionOf(e, j, engine.Choice{Option: reprise.OptionContinue})
+	return e
 }
 
 // sessionOf compares the session that a choice would resume first with a new one; nil if

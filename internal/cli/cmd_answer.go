@@ -251,7 +251,7 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 	for _, j := range list {
 		doc.Open = append(doc.Open, report.NewQuestions(j.open())...)
 	}
-	doc.Next = s.command("answer", list[0].name)
+	doc.Next = s.replies(list[0].name, list[0].open())
 	return s.print(doc, func(p *page) {
 		for i, j := range list {
 			if i > 0 {
@@ -260,8 +260,13 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 			p.marked("", "◇", cyan, subject(j.run), linesTitle)
 			for _, q := range j.open() {
 				p.asked(q)
+				if !s.asks() {
+					p.line("      %s", s.answering(j.name, q))
+				}
 			}
-			p.line("  %s", s.command("answer", j.name))
+			if s.asks() {
+				p.line("  %s", s.command("answer", j.name))
+			}
 		}
 	})
 }
@@ -283,7 +288,7 @@ func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 		open = []reprise.Question{q}
 	}
 	if !s.asks() {
-		return nil, s.unattended(j, engine.NeedsAnswer)
+		return nil, s.unattended(j, engine.NeedsAnswer, open...)
 	}
 	return s.answerAll(open)
 }
@@ -328,11 +333,11 @@ func (s *job) keep(j judged, digest string, answers map[string]string) error {
 			said += " The run is being worked on and picks the answer up."
 		}
 	}
-	if len(left) > 0 {
-		verb = "answer"
-		s.came(reprise.OutcomeAsk)
-	}
 	doc.Next = s.command(verb, j.name)
+	if len(left) > 0 {
+		s.came(reprise.OutcomeAsk)
+		doc.Next = s.replies(j.name, left)
+	}
 	return s.print(doc, func(p *page) {
 		p.say(said)
 		for _, q := range left {

@@ -367,7 +367,10 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		}
 		p.folder(found.Findings)
 		if len(list) == 1 {
-			p.next(a.nextCommand(list[0]))
+			if document.First != "" {
+				p.para("First: ", document.First, linesAll)
+			}
+			p.next(document.Next)
 		}
 	})
 }
@@ -383,6 +386,7 @@ func (a *app) checkDocument(found *project.Judgement, list []judged, mode string
 		_, doc.Says = verdict(j)
 		next := next(j)
 		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(next.who)
+		doc.First = a.site.fill(next.first())
 		doc.Session, doc.Forecast = (*report.SessionCost)(next.session), next.says()
 		site{j.name, j.run.ID, a.site.dir, a.site.root}.complete(doc.Findings)
 		runs = append(runs, doc)

@@ -337,15 +337,20 @@ func (j judged) stuck() bool {
 	return j.d.Action == reprise.Ask && len(j.d.Options(j.run))+len(j.run.PendingQuestions())+len(j.run.Asks) == 0
 }
 
-// unattended reports that a person must decide something and none can be asked.
-func (s *job) unattended(j judged, need engine.Need) error {
-	hint := "`" + s.again("--dry-run") + "` only looks"
+// unattended reports that a person must decide something and none can be asked. about is the
+// question that is to be answered, none for the first.
+func (s *job) unattended(j judged, need engine.Need, about ...reprise.Question) error {
+	looks := ""
+	if !s.flags.dry {
+		looks = "; `" + s.again("--dry-run") + "` only looks"
+	}
+	var hint string
 	if options := j.d.Options(j.run); j.stuck() {
 		hint = "`" + s.command("check", j.name) + "` shows what is in the way"
 	} else if len(options) > 0 {
-		hint = "`" + s.command("resume", j.name, "--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
+		hint = "`" + s.command("resume", j.name, "--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways" + looks
 	} else {
-		hint = "`" + s.command("resume", j.name, "--mode", string(engine.Autopilot)) + "` starts it without a question; " + hint
+		hint = "`" + s.command("resume", j.name, "--mode", string(engine.Autopilot)) + "` starts it without a question" + looks
 	}
 	unread := readFirst(j.run)
 	switch {
@@ -358,7 +363,7 @@ func (s *job) unattended(j judged, need engine.Need) error {
 		}
 	case need == engine.NeedsAnswer:
 		hint = "`" + s.command("answer", j.name) + "` answers it"
-		if open := j.run.PendingQuestions(); len(open) > 0 {
+		if open := append(about, j.open()...); len(open) > 0 {
 			hint = "`" + s.answering(j.name, open[0]) + "` answers it"
 			for i, option := range open[0].Options {
 				if i > 0 {

@@ -67,7 +67,7 @@ func (a *app) again(flags ...string) string {
 	if at < 0 {
 		at = len(a.args)
 	}
-	called := slices.DeleteFunc(slices.Clone(a.args[:at]), func(word string) bool { return word == "--json" })
+	called := slices.DeleteFunc(slices.Clone(a.args[:at]), func(word string) bool { return word == "--json" || slices.Contains(flags, word) })
 	return commandWords(slices.Concat([]string{"reprise"}, called, flags, a.args[at:]))
 }
 
@@ -98,6 +98,15 @@ func (a *app) answering(name string, q reprise.Question) string {
 	return a.command("answer", name, "--question", q.ID, "--text", unsaid)
 }
 
+// replies returns the command that answers questions of a run, the first of them where no
+// one can be asked.
+func (a *app) replies(name string, open []reprise.Question) string {
+	if len(open) == 0 || a.asks() {
+		return a.command("answer", name)
+	}
+	return a.answering(name, open[0])
+}
+
 // unsaid stands for an answer still to be given; it is not itself accepted.
 const unsaid = "…"
 
@@ -105,7 +114,7 @@ const unsaid = "…"
 func (a *app) decides(j judged) string {
 	switch options := j.d.Options(j.run); {
 	case len(j.open()) > 0:
-		return a.command("answer", j.name)
+		return a.replies(j.name, j.open())
 	case len(j.run.Spent) > 0 && j.d.Action == reprise.Ask:
 		return a.command("resume", j.name, "--from", j.run.Spent[0].Step)
 	case len(options) > 0:

@@ -93,6 +93,9 @@ func (p *page) starter(j judged) {
 	if next.who != "" {
 		p.field("with", p.site.fill(clip(next.who, p.twoLines())))
 	}
+	if first := next.first(); first != "" && p.asking {
+		p.field("first", p.site.fill(clip(first, p.twoLines())))
+	}
 	if says := next.says(); says != "" {
 		p.field("session", says)
 	}

@@ -124,22 +124,17 @@ func (a *app) whoDoes(root string) func(judged) string {
 		if u == nil || j.d.Unrecoverable(j.run) {
 			return ""
 		}
-		role := func(id, role string) string { return role }
+		first := u.Role
 		if file, _ := engine.Origin(root, j.run.Ref); file != "" {
 			wf, _, _ := engine.ReadFlow(filepath.Join(root, filepath.FromSlash(file))) // an unreadable one is a finding
 			if wf != nil {
 				if step := wf.Step(u.ID); step != nil && len(step.Command) > 0 {
 					return "the command " + commandWords(step.Command)
-				}
-				role = func(id, role string) string {
-					if step := wf.Step(id); step != nil {
-						return step.Role
-					}
-					return role
+				} else if step != nil {
+					first = step.Role
 				}
 			}
 		}
-		first := role(u.ID, u.Role)
 		if first == "" {
 			return ""
 		}
@@ -149,34 +144,17 @@ func (a *app) whoDoes(root string) func(judged) string {
 		agent, missing := set.For(first)
 		switch {
 		case missing == nil && agent.Model != "":
-			return agent.Name + ", model " + agent.Model + unserved(set, j.run, role)
+			return agent.Name + ", model " + agent.Model
 		case missing == nil:
-			return agent.Name + unserved(set, j.run, role)
+			return agent.Name
 		case untrusted != nil && !slices.Contains(people, first):
 			return "unknown: " + settings.FileName + " is not trusted yet, and `reprise resume` asks about that"
 		case slices.Contains(people, first):
 			return "you"
 		}
 		unbound, _ := errors.AsType[*settings.UnboundError](missing)
-		return "no agent configured for @" + first + "; " + unbound.Hint()
+		return unserved + first + "; " + unbound.Hint()
 	}
-}
-
-// unserved names the roles of open steps that no agent is configured for: resuming refuses
-// to begin what it cannot end.
-func unserved(set *settings.Settings, r *reprise.Run, role func(id, role string) string) string {
-	var names []string
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		name := role(s.ID, s.Role)
-		if _, err := set.For(name); err != nil && name != "" && !s.Status.Closed() && !s.Optional && !slices.Contains(people, name) && !slices.Contains(names, "@"+name) {
-			names = append(names, "@"+name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "; no agent configured for " + strings.Join(names, ", ") + ", needed later"
 }
 
 // people are the role names that conventions use for a person.

@@ -235,11 +235,11 @@ func (s *job) elsewhere(verb string, j judged) error {
 }
 
 // answerCommand returns the command that answers a run's questions.
-func (s *job) answerCommand(kind reprise.Kind, name string) string {
+func (s *job) answerCommand(kind reprise.Kind, name string, open []reprise.Question) string {
 	if kind.Facts().Stories { // each asks for itself
-		name = "--list"
+		return s.command("answer", "--list")
 	}
-	return s.command("answer", name)
+	return s.replies(name, open)
 }
 
 // show begins to show a run: a live view on a terminal, lines elsewhere, objects for
@@ -249,7 +249,7 @@ func (s *job) show(e *engine.Engine, j judged) {
 	if signal.Ignored(os.Interrupt) {
 		board.hint = ""
 	}
-	board.reply = "`" + s.answerCommand(j.run.Kind, j.name) + "`"
+	board.reply = "`" + s.answerCommand(j.run.Kind, j.name, nil) + "`"
 	s.mu.Lock()
 	s.board = board
 	s.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	switch verb {
 	case "":
 	case "answer":
-		next = s.answerCommand(sum.Run.Kind, j.name)
+		next = s.answerCommand(sum.Run.Kind, j.name, sum.Questions)
 	case "resume":
 		next = s.command(verb, j.name, flags...)
 		if len(flags) == 0 && s.code == exitNeedsAnswer { // the same command would end the same way
@@ -149,7 +149,7 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 			p.next(s.command("check", s.site.run)) // it says what can be done
 		}
 	})
-	return cmp.Or(err, e.Refuses(preview))
+	return cmp.Or(err, preview.Refused)
 }
 
 // answerFirst asks a run's questions and stores the answers. The error says that
