@@ -73,7 +73,9 @@ func (l *list) readStages(sections []doc.Section) {
 	for _, s := range sections {
 		i := slices.IndexFunc(l.phases, func(p phase) bool { return p.Line == s.Line })
 		if i < 0 || l.phases[i].status == nil {
-			alike := func(p phase) bool { return p.Level == s.Level && leading(p.Title) == leading(s.Title) }
+			alike := func(p phase) bool {
+				return p.status != nil && p.Level == s.Level && leading(p.Title) == leading(s.Title)
+			}
 			if len(s.Boxes()) == 0 && slices.ContainsFunc(l.phases, alike) && !slices.ContainsFunc(l.phases, func(p phase) bool { return s.Line < p.Line && p.Line <= s.Line+s.Length() }) {
 				l.loose = append(l.loose, loose{text: s.Title, place: place{source: l.file.At(s.Line)}})
 			}

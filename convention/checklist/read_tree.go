@@ -221,8 +221,8 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		l.lost(e.Line, "a task has no id")
 		return
 	}
-	if strings.HasPrefix(it.id, prefix) && strings.HasSuffix(prefix, ".") {
-		prefix = "" // a part may be called by its whole id
+	if whole := prefix[strings.LastIndexByte(prefix, ':')+1:]; strings.HasSuffix(whole, ".") {
+		it.id = strings.TrimPrefix(it.id, whole) // a part may be called by its whole id
 	}
 	it.id, it.node, it.holds = prefix+it.id, e.Value, whole
 	for i, v := range values {
