@@ -1,0 +1,215 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+
+	"reprise"
+	"reprise/convention"
+	"reprise/engine"
+	"reprise/report"
+)
+
+// Begun is a run that is on a branch of its own.
+type Begun struct {
+	reprise.Ref
+	// Ignored are the files of it that the project's .gitignore names. They are on the
+	// branch all the same: the fleet has no other disk.
+	Ignored []string
+}
+
+// Begin makes a run on a branch of its own, from what is committed in the clone. A branch
+// that is there already is the run's, and stays as it is. Without a name, a run that was
+// begun without one from the same and is not over is found, however short a time ago that
+// was: whoever begins one claims that first.
+func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
+	claim := f.claim(what, g)
+	err = f.apart(func(m *Mirror) error {
+		for {
+			was := ""
+			if run, was, err = f.begun(ctx, m, claim); err == nil && run.ID == "" {
+				run, err = f.make(ctx, m, what, g, claim, was)
+			}
+			rejected := new(RejectedError)
+			if !errors.As(err, &rejected) {
+				return err
+			}
+		}
+	})
+	return run, err
+}
+
+// claim is the ref that says which run was begun without a name; "" if it has one.
+func (f *Fleet) claim(what string, g reprise.Goal) string {
+	if g.ID != "" {
+		return ""
+	}
+	return fmt.Sprintf("refs/reprise-begun/%x", sha256.Sum256([]byte(strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n"))))[:49]
+}
+
+// apart has f work with a mirror of its own.
+func (f *Fleet) apart(do func(*Mirror) error) error {
+	dir, err := os.MkdirTemp("", "reprise-fleet-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(&Mirror{Remote: f.Remote, Dir: dir}), os.RemoveAll(dir))
+}
+
+// begun finds the run that has a claim and is not over; zero if there is none. One that was
+// claimed and has no branch gets it. at is where the claim is, "" if no one made it.
+func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, at string, err error) {
+	if claim == "" {
+		return run, "", nil
+	}
+	found, err := m.Fetch(ctx, claim)
+	if at = found[claim]; err != nil || at == "" {
+		return run, at, err
+	}
+	read, err := m.about(ctx, at)
+	if err != nil {
+		return run, at, err
+	}
+	var was Begun
+	if err := readNote(read[at].message, &was); err != nil || was.ID == "" {
+		return run, at, fmt.Errorf("read %s: it names no run: %w", claim, err)
+	}
+	if over, err := f.over(ctx, was.ID); err != nil || over {
+		return run, at, err
+	}
+	branch := "refs/heads/" + Branch(was.ID)
+	if there, err := m.Fetch(ctx, branch); err != nil || there[branch] != "" {
+		return was, at, err
+	}
+	dir, err := m.open(ctx)
+	if err != nil {
+		return run, at, err
+	}
+	return was, at, (&Checkout{Dir: dir, mirror: m}).Push(ctx, at, branch, "")
+}
+
+// over reports whether the server knows that nothing is left of a run.
+func (f *Fleet) over(ctx context.Context, name string) (bool, error) {
+	if f.Client == nil {
+		return false, nil // no one to ask
+	}
+	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), "")
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		return false, err
+	}
+	var sum report.Summary
+	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, &sum)
+	return len(sum.Left) == 0, err
+}
+
+// here checks out what is committed in the clone.
+func (f *Fleet) here(ctx context.Context, m *Mirror) (*Checkout, error) {
+	at, err := m.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := git(ctx, at, nil, "fetch", "-q", "--no-tags", f.Clone, "+HEAD:refs/kept/begin"); err != nil {
+		return nil, err
+	}
+	base, err := git(ctx, at, nil, "rev-parse", "refs/kept/begin")
+	if err != nil {
+		return nil, err
+	}
+	return m.Checkout(ctx, base, "reprise-begin")
+}
+
+// make makes a run on a branch of its own. The error is a *RejectedError if someone moved the
+// claim from where it was.
+func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal, claim, was string) (run Begun, err error) {
+	c, err := f.here(ctx, m)
+	if err != nil {
+		return run, err
+	}
+	e, err := deciderFor(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)), time.Now)
+	if err != nil {
+		return run, err
+	}
+	if run.Ref, err = begin(ctx, e, what, g); err != nil {
+		return run, err
+	}
+	branch := "refs/heads/" + Branch(run.ID)
+	found, err := m.Fetch(ctx, branch)
+	if err != nil || found[branch] != "" {
+		return run, err
+	}
+	if here, _, err := recorded(filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), run.Ref); err != nil || len(here) > 0 {
+		return run, cmp.Or(err, error(&BegunHereError{run.ID}))
+	}
+	message, err := withNote("reprise: start "+run.ID, run)
+	if err != nil {
+		return run, err
+	}
+	commit, _, err := c.Commit(ctx, message, CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
+	if err == nil {
+		run.Ignored, err = c.ignored(ctx, filepath.Join(f.Folder, run.Path))
+	}
+	if err == nil && claim != "" {
+		err = c.Push(ctx, commit, claim, was)
+	}
+	if err != nil {
+		return run, err
+	}
+	return run, c.Push(ctx, commit, branch, "")
+}
+
+// UnknownFlowError says that there is neither a kind nor a committed file of this name.
+type UnknownFlowError struct{ Name string }
+
+func (e *UnknownFlowError) Error() string {
+	return fmt.Sprintf("run %s: it is neither a kind nor a file that is committed here", e.Name)
+}
+
+// Hint says what a person can do.
+func (e *UnknownFlowError) Hint() string {
+	return "commit the workflow file first, or name a kind: `reprise run --help` lists them"
+}
+
+// BegunHereError says that a run of this name was begun in the clone.
+type BegunHereError struct{ Name string }
+
+func (e *BegunHereError) Error() string {
+	return fmt.Sprintf("begin %s: a run of this name was begun in this clone", e.Name)
+}
+
+// Hint says what a person can do.
+func (e *BegunHereError) Hint() string {
+	return "hand it over: `reprise-fleet resume " + reprise.Pasted(e.Name, "RUN") + "`, or begin another one with --id"
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *BegunHereError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
+// begin begins a run of a kind, or of a workflow file.
+func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (reprise.Ref, error) {
+	for _, l := range convention.All() {
+		if l.Playbooks[reprise.Kind(what)] != nil {
+			return e.Begin(ctx, l.Name(), reprise.Kind(what), g, engine.Choice{})
+		}
+	}
+	wf, hash, err := engine.ReadFlow(filepath.Join(e.Dir, filepath.FromSlash(what)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return reprise.Ref{}, &UnknownFlowError{what}
+	}
+	if err != nil {
+		return reprise.Ref{}, err
+	}
+	return e.BeginFlow(ctx, wf, filepath.ToSlash(what), hash, g, engine.Choice{})
+}

@@ -1,0 +1,223 @@
+package fleetcli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	sdk "go.temporal.io/sdk/temporal"
+	"golang.org/x/term"
+
+	"reprise"
+	"reprise/engine/temporal"
+	"reprise/internal/cli"
+	"reprise/report"
+)
+
+// follows are the flags of commands that start a workflow and follow it.
+type follows struct {
+	temporal.Run
+	detach  bool
+	ignored []string
+}
+
+func (f *follows) add(a *app, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&a.json, "json", false, "print JSON (schema/summary.v1.json)")
+	flags.BoolVar(&f.detach, "detach", false, "return as soon as the run is on the server")
+	flags.StringVar(&f.Choice.Until, "until", "", "stop once this step is closed")
+	flags.IntVar(&f.Parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
+	flags.IntVar(&f.Landings, "landings", temporal.DefaultLandings, "after how many landed attempts the history on the server begins anew")
+	flags.DurationVar(&f.Heartbeat, "heartbeat", temporal.DefaultHeartbeat, "how long a worker may be silent before it counts as lost")
+}
+
+func (a *app) run() *cobra.Command {
+	var f follows
+	var id, path string
+	cmd := &cobra.Command{
+		Use: "run KIND|FILE [GOAL…]", Short: "Start a workflow on the fleet and follow it", Args: cobra.MinimumNArgs(1),
+		Long: "Start a workflow on the fleet, from what is committed in the clone, and follow it until it\n" +
+			"is finished or left. It works on the branch reprise/ID of the remote. KIND and FILE are\n" +
+			"those of `reprise run`. Where the same was begun without a name and is not over, that continues.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			begun, err := fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
+			if err != nil {
+				return err
+			}
+			if _, err := fleet.HandOver(cmd.Context(), begun.Ref); err != nil {
+				return err
+			}
+			f.Ref, f.ignored = begun.Ref, begun.Ignored
+			return a.follow(cmd.Context(), fleet, f)
+		},
+	}
+	f.add(a, cmd)
+	cmd.Flags().StringVar(&id, "id", "", "the name of the run (default: one is made)")
+	for _, name := range []string{"story", "epic", "spec", "path"} {
+		cmd.Flags().StringVar(&path, name, "", "the file it is about")
+	}
+	cmd.MarkFlagsMutuallyExclusive("story", "epic", "spec", "path")
+	return cmd
+}
+
+func (a *app) resume() *cobra.Command {
+	var f follows
+	cmd := &cobra.Command{
+		Use: "resume RUN", Short: "Resume a run on the fleet and follow it", Args: cobra.ExactArgs(1),
+		Long: "Resume a run on the fleet, where it stands on its branch. A run that was begun in this\n" +
+			"clone is handed over first, with everything that is not committed here.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			if f.Ref, err = fleet.Find(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			begun, err := fleet.HandOver(cmd.Context(), f.Ref)
+			if err != nil {
+				return err
+			}
+			f.ignored = begun.Ignored
+			return a.follow(cmd.Context(), fleet, f)
+		},
+	}
+	f.add(a, cmd)
+	cmd.Flags().StringVar(&f.Choice.Option, "option", "", "how to continue, as with `reprise resume`")
+	cmd.Flags().StringVar(&f.Choice.From, "from", "", "begin again at this step or stage")
+	cmd.Flags().StringArrayVar(&f.Choice.Skip, "skip", nil, "pass over this step (can be repeated)")
+	return cmd
+}
+
+// follow starts the workflow of a run, says what happens, and at last what came of it.
+func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) error {
+	run, err := fleet.Start(ctx, f.Run)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		fmt.Fprintf(a.out, "%s is on the fleet, branch %s\n", cli.Plain(f.Ref.ID), temporal.Branch(f.Ref.ID))
+	}
+	if len(f.ignored) > 0 {
+		fmt.Fprintf(a.err, "Git ignores %d of its files, by the project's .gitignore. They are on the branch all the same:\n"+
+			"git is all that workers share. To keep them out of other branches, take them out before you merge it:\n"+
+			"  git rm -r --cached -- %s\n", len(f.ignored), cli.Quoted(filepath.Join(fleet.Folder, f.Ref.Path)))
+	}
+	sum := a.summary(fleet, f.Ref)
+	if f.detach {
+		if a.json {
+			return json.NewEncoder(a.out).Encode(sum)
+		}
+		return nil
+	}
+	over, asks, ended := make(chan struct{}), make(chan temporal.State, 1), make(chan error, 1)
+	defer close(over)
+	go a.tell(ctx, fleet, f.Ref.ID, over, asks)
+	go func() { ended <- run.Get(ctx, &sum) }()
+	select {
+	case s := <-asks:
+		return a.asked(fleet, f.Ref, s)
+	case err = <-ended:
+	}
+	switch {
+	case ctx.Err() != nil:
+		a.code = interrupted
+		fmt.Fprintf(a.err, "It goes on without you: `reprise-fleet resume %[1]s` follows it, `reprise-fleet stop %[1]s` stops it.\n", reprise.Pasted(f.Ref.ID, "RUN"))
+		return nil
+	case sdk.IsCanceledError(err):
+		a.code = interrupted
+		return nil
+	case err != nil:
+		return err
+	}
+	a.code, sum.Root = sum.Exit, filepath.Join(fleet.Clone, fleet.Folder)
+	if a.json {
+		return json.NewEncoder(a.out).Encode(sum)
+	}
+	for _, s := range sum.Finished {
+		fmt.Fprintf(a.out, "  ✓ %s\n", cli.Plain(s.ID))
+	}
+	for _, s := range sum.Parked {
+		fmt.Fprintf(a.out, "  ✗ %s\n", cli.Plain(s))
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", cli.Plain(sum.ID), sum.State)
+	for _, why := range sum.Reasons {
+		fmt.Fprintf(a.out, "  - %s\n", cli.Plain(why))
+	}
+	return nil
+}
+
+// summary is the document about a run of which nothing more is known yet.
+func (a *app) summary(fleet *temporal.Fleet, ref reprise.Ref) report.Summary {
+	return report.Summary{
+		Schema: report.SummarySchema, Root: filepath.Join(fleet.Clone, fleet.Folder), Layout: ref.Layout, ID: ref.ID, Path: ref.Path, State: reprise.Running, Action: reprise.Wait,
+		Reasons: []string{}, Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{},
+		Questions: []report.Question{}, Findings: []report.Finding{}, Next: "reprise-fleet resume " + reprise.Pasted(ref.ID, "RUN"),
+	}
+}
+
+// asked leaves a run that waits for a person, where no one is at the terminal: it stays on
+// the server, and goes on once it is answered.
+func (a *app) asked(fleet *temporal.Fleet, ref reprise.Ref, s temporal.State) error {
+	a.code = needsAnswer
+	if !a.json {
+		fmt.Fprintf(a.out, "%s waits for your answer: `reprise-fleet answer %s`\n", cli.Plain(ref.ID), reprise.Pasted(ref.ID, "RUN"))
+		return nil
+	}
+	sum := a.summary(fleet, ref)
+	sum.State, sum.Action, sum.Exit, sum.Next = reprise.Waiting, reprise.Ask, needsAnswer, "reprise-fleet answer "+reprise.Pasted(ref.ID, "RUN")
+	for _, q := range s.Questions {
+		sum.Questions = append(sum.Questions, q.Question)
+	}
+	return json.NewEncoder(a.out).Encode(sum)
+}
+
+// attended reports whether a person sees the output and can answer meanwhile.
+func (a *app) attended() bool {
+	out, is := a.out.(*os.File)
+	return is && !a.json && term.IsTerminal(int(out.Fd()))
+}
+
+// tell says what is at work, whenever that changes, and hands it to asks if nothing goes on
+// before an answer and no one is there to see that.
+func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <-chan struct{}, asks chan<- temporal.State) {
+	said := map[string]bool{}
+	say := func(key, format string, args ...any) {
+		if !said[key] && !a.json {
+			said[key] = true
+			fmt.Fprintln(a.out, cli.Plain(fmt.Sprintf(format, args...)))
+		}
+	}
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Second):
+		}
+		s, err := fleet.State(ctx, id)
+		if err != nil {
+			continue
+		}
+		for _, w := range s.AtWork {
+			say(fmt.Sprint("work ", w.Name(), w.Number), "%s  attempt %d is at work", w.Name(), w.Number)
+		}
+		for _, q := range s.Questions {
+			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
+		}
+		if s.Asks() && !a.attended() {
+			asks <- s
+			return
+		}
+	}
+}

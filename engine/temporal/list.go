@@ -1,0 +1,133 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"reprise/report"
+)
+
+// maxListed bounds how many runs are listed.
+const maxListed = 100
+
+// runs are the last workflows of the runs of the repository, the latest first.
+func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo, err error) {
+	page, err := f.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Query:    fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s'", RunWorkflow, strings.ReplaceAll(f.ID(""), "'", "")),
+		PageSize: maxListed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, e := range page.GetExecutions() {
+		id := e.GetExecution().GetWorkflowId()
+		if !known[id] && e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+			known[id] = true
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// List lists the runs of the repository, open ones first.
+func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) { return f.list(ctx, 5*time.Second) }
+
+// list is List that waits for what each run tells.
+func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet, error) {
+	runs, err := f.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []report.FleetRun{}
+	for _, e := range runs {
+		name := f.nameOf(e.GetExecution().GetWorkflowId())
+		s := report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
+		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			s.State = "open"
+			f.look(ctx, &s, patience)
+		} else {
+			at := e.GetCloseTime().AsTime()
+			s.Ended = &at
+			f.ended(ctx, &s, e.GetStatus(), patience)
+		}
+		out = append(out, s)
+	}
+	slices.SortStableFunc(out, func(a, b report.FleetRun) int {
+		if (a.State == "open") != (b.State == "open") {
+			return map[bool]int{true: -1, false: 1}[a.State == "open"]
+		}
+		return b.Started.Compare(a.Started)
+	})
+	return &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: out}, nil
+}
+
+// ended fills in what came of a run that is over.
+func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.WorkflowExecutionStatus, patience time.Duration) {
+	if status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && status != enums.WORKFLOW_EXECUTION_STATUS_FAILED {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var sum report.Summary
+	var app *temporal.ApplicationError
+	switch err := f.Client.GetWorkflow(ctx, f.ID(s.ID), "").Get(ctx, &sum); {
+	case errors.As(err, &app):
+		s.Problem = app.Message()
+	case err != nil:
+		s.Problem = err.Error()
+	}
+	s.Accepted = len(sum.Finished)
+}
+
+// look fills in what is at work. What the server alone tells is there without any worker.
+func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(s.ID), "")
+	if err != nil {
+		s.Problem = err.Error()
+		return
+	}
+	beats := map[string]report.FleetStep{}
+	for _, p := range d.GetPendingActivities() {
+		var b Heartbeat
+		if list := p.GetHeartbeatDetails().GetPayloads(); len(list) == 1 && json.Unmarshal(list[0].GetData(), &b) == nil && b.Step != "" {
+			at := p.GetLastHeartbeatTime().AsTime()
+			beats[b.Step] = report.FleetStep{Worker: b.Worker, Session: b.Session, Line: b.Line, Beat: &at, Since: p.GetLastStartedTime().AsTime(), Step: b.Step, Attempt: b.Attempt}
+		}
+	}
+	state, err := f.State(ctx, s.ID)
+	if err != nil {
+		s.Problem = "no worker answers: " + err.Error()
+		for _, b := range beats {
+			s.AtWork = append(s.AtWork, b)
+		}
+		return
+	}
+	s.Accepted = state.Accepted
+	for _, q := range state.Questions {
+		s.Questions = append(s.Questions, q.Question)
+	}
+	if !state.Until.IsZero() {
+		s.Until = &state.Until
+	}
+	for _, w := range state.AtWork {
+		b, started := beats[keyOf(w.Elsewhere)]
+		if !started || b.Attempt != w.Number {
+			b = report.FleetStep{Attempt: w.Number, Since: w.Since}
+		}
+		b.Step, b.Role = w.Name(), w.Role
+		s.AtWork = append(s.AtWork, b)
+	}
+}
