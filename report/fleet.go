@@ -26,6 +26,15 @@ type FleetRun struct {
 	Questions []Question  `json:"questions" jsonschema:"what it asks"`
 	Until     *time.Time  `json:"until,omitempty" jsonschema:"when it looks again by itself"`
 	Problem   string      `json:"problem,omitempty" jsonschema:"why it is not known where the run stands"`
+	// Failed are attempts whose step was not accepted since.
+	Failed []FleetFailure `json:"failed,omitempty" jsonschema:"attempts that failed and whose step was not accepted since: of an open run those that their worker could not bring to an end"`
+}
+
+// FleetFailure is an attempt that failed, and why.
+type FleetFailure struct {
+	Step    string `json:"step" jsonschema:"of a run within the run: RUN/STEP"`
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
 }
 
 // FleetStep is an attempt at work: which worker has it since when.

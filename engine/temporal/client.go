@@ -60,7 +60,11 @@ func (f *Fleet) Find(ctx context.Context, name string) (reprise.Ref, error) {
 	} else if !isNotFound(err) {
 		return reprise.Ref{}, err
 	}
-	return f.findBranch(ctx, name)
+	ref, err := f.findBranch(ctx, name)
+	if _, none := errors.AsType[*UnknownRunError](err); none {
+		err = f.unknown(ctx, name, true)
+	}
+	return ref, err
 }
 
 // findBranch finds a run on the remote, else in the clone.
@@ -97,14 +101,55 @@ func (f *Fleet) findIn(ctx context.Context, dir, name string) (reprise.Ref, erro
 			return r.Ref, nil
 		}
 	}
-	return reprise.Ref{}, &UnknownRunError{name}
+	return reprise.Ref{}, &UnknownRunError{Name: name, Here: true}
 }
 
-// UnknownRunError says that neither the fleet nor the clone has a run of this name.
-type UnknownRunError struct{ Name string }
+// UnknownRunError says that the fleet, and the clone where that was looked at, has no run of
+// this name.
+type UnknownRunError struct {
+	Name  string
+	Here  bool     // the clone has none either
+	There []string // the runs that the fleet has, the latest first
+}
 
 func (e *UnknownRunError) Error() string {
-	return fmt.Sprintf("find %s: neither the fleet nor this folder has a run of this name", e.Name)
+	if e.Here {
+		return fmt.Sprintf("find %s: neither the fleet nor this folder has a run of this name", e.Name)
+	}
+	return fmt.Sprintf("find %s: the fleet has no run of this name", e.Name)
+}
+
+// Hint names the runs that there are.
+func (e *UnknownRunError) Hint() string {
+	if len(e.There) == 0 {
+		return "the fleet has no runs of this repository; `reprise-fleet run FILE` starts one"
+	}
+	return "`reprise-fleet status` lists what there is: " + strings.Join(e.There[:min(len(e.There), 10)], ", ")
+}
+
+// unknown says that there is no run of a name, and which there are.
+func (f *Fleet) unknown(ctx context.Context, name string, here bool) error {
+	runs, err := f.runs(ctx)
+	if err != nil {
+		return err
+	}
+	e := &UnknownRunError{Name: name, Here: here}
+	for _, r := range runs {
+		e.There = append(e.There, f.nameOf(r.GetExecution().GetWorkflowId()))
+	}
+	return e
+}
+
+// known is an error about a run that a person named, which says so if there is none. What
+// the server says of one that is over stays as it is.
+func (f *Fleet) known(ctx context.Context, name string, err error) error {
+	if !isNotFound(err) {
+		return err
+	}
+	if _, gone := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), ""); !isNotFound(gone) {
+		return err
+	}
+	return f.unknown(ctx, name, false)
 }
 
 // input is what the last workflow of a run was started with.
@@ -140,7 +185,7 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 // stopped. It returns once that is so.
 func (f *Fleet) Stop(ctx context.Context, name string) error {
 	if err := f.Client.CancelWorkflow(ctx, f.ID(name), ""); err != nil {
-		return err
+		return f.known(ctx, name, err)
 	}
 	err := f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, nil)
 	if temporal.IsCanceledError(err) {
@@ -155,7 +200,7 @@ func (f *Fleet) State(ctx context.Context, name string) (s State, err error) {
 	if err == nil {
 		err = v.Get(&s)
 	}
-	return s, err
+	return s, f.known(ctx, name, err)
 }
 
 // Unreachable reports whether an error says that the server cannot be reached.

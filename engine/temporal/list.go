@@ -88,6 +88,9 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 		s.Problem = err.Error()
 	}
 	s.Accepted = len(sum.Finished)
+	for _, step := range sum.Failed {
+		s.Failed = append(s.Failed, report.FleetFailure{Step: step.ID, Attempt: step.Attempt, Reason: step.Text})
+	}
 }
 
 // look fills in what is at work. What the server alone tells is there without any worker.
@@ -115,7 +118,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		}
 		return
 	}
-	s.Accepted = state.Accepted
+	s.Accepted, s.Failed = state.Accepted, state.Failed
 	for _, q := range state.Questions {
 		s.Questions = append(s.Questions, q.Question)
 	}

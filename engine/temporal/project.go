@@ -56,16 +56,12 @@ func (t trusted) settings(root string) (*settings.Settings, *settings.Trust, err
 	return set, trust, err
 }
 
-// untrustedError says that a file with commands is not trusted here.
+// untrustedError says that a file with commands is not trusted here, and what its owner can
+// do: it is read on another machine, where an error is its text alone.
 type untrustedError struct{ file string }
 
 func (e *untrustedError) Error() string {
-	return "read " + e.file + ": it is not trusted on this worker"
-}
-
-// Hint says what a person can do.
-func (e *untrustedError) Hint() string {
-	return "trust it in the worker's clone with `reprise trust`, or start the worker with --trust"
+	return fmt.Sprintf("read %s: it is not trusted on this worker; `reprise trust %s` in the worker's clone trusts it, `reprise-fleet worker --trust` all that the remote has", e.file, reprise.Pasted(e.file, "FILE"))
 }
 
 // engineFor makes the engine for a project in a checkout that is the run's own.

@@ -95,3 +95,16 @@ func TestAnother_answer_came_first(t *testing.T) {
 		}
 	}
 }
+
+// A worker that does not trust a file says what its owner can do. (issue 19)
+func TestA_worker_that_does_not_trust_names_the_command(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	d := b.decided(b.worker("one"))
+	a := b.worker("two")
+	a.trust = trusted{}
+	_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
+	if why, failed := whyLost(err); !failed || !strings.Contains(why, "`reprise trust flow.yaml`") {
+		t.Errorf("%q, %v", why, err)
+	}
+}

@@ -165,6 +165,8 @@ type State struct {
 	Answering int `json:",omitempty"`
 	Until     time.Time
 	Accepted  int
+	// Failed are the last attempts of steps that their worker could not bring to an end.
+	Failed []report.FleetFailure `json:",omitempty"`
 }
 
 // Asks reports whether nothing goes on before a person answers.

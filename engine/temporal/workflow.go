@@ -28,6 +28,7 @@ type run struct {
 	taken     map[string]bool   // answers that were
 	questions []Question
 	until     time.Time
+	failed    map[string]report.FleetFailure // of steps that were not accepted since
 	landings  int
 	joined    bool // a landing tells what comes next
 }
@@ -35,7 +36,7 @@ type run struct {
 // RunRun is the workflow of one run: it asks what comes next, has that done, and has what
 // came of it landed, until the run is left. It knows nothing of steps, files or agents.
 func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
-	r := &run{in: in, atWork: map[string]AtWork{}, answers: map[string]string{}, refused: map[string]string{}, taken: map[string]bool{}}
+	r := &run{in: in, atWork: map[string]AtWork{}, answers: map[string]string{}, refused: map[string]string{}, taken: map[string]bool{}, failed: map[string]report.FleetFailure{}}
 	if err := r.listen(ctx); err != nil {
 		return nil, err
 	}
@@ -86,6 +87,9 @@ func (r *run) listen(ctx workflow.Context) error {
 		s := State{Run: r.in.Ref.ID, Questions: r.questions, Answering: len(r.answers), Until: r.until, Accepted: r.in.Accepted}
 		for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
 			s.AtWork = append(s.AtWork, r.atWork[step])
+		}
+		for _, step := range slices.Sorted(maps.Keys(r.failed)) {
+			s.Failed = append(s.Failed, r.failed[step])
 		}
 		return s, nil
 	})
@@ -190,7 +194,9 @@ func (r *run) start(ctx workflow.Context, s Start) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		end := LandInput{Start: s}
 		if err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, &end.Result); err != nil {
-			end.Lost, end.Failed = whyLost(err)
+			if end.Lost, end.Failed = whyLost(err); end.Failed {
+				r.failed[keyOf(s.Elsewhere)] = report.FleetFailure{Step: s.Name(), Attempt: s.Number, Reason: said(err)}
+			}
 		}
 		if s.Verify {
 			verified := end.Result
@@ -211,6 +217,15 @@ func whyLost(err error) (why string, failed bool) {
 	}
 	text := err.Error()
 	return text[:min(len(text), 500)], true
+}
+
+// said is what a worker said of an attempt that it could not bring to an end.
+func said(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
 }
 
 // wait waits until something ended, an answer came, or a time has come.
@@ -253,6 +268,7 @@ func (r *run) land(ctx workflow.Context, d **Decision) error {
 			r.start(ctx, again)
 		}
 		if l.Accepted != nil {
+			delete(r.failed, keyOf(in.Start.Elsewhere))
 			r.accept(*l.Accepted)
 		}
 		if l.Next != nil {

@@ -93,6 +93,9 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 		if r.Problem != "" {
 			say("  ", "! "+r.Problem)
 		}
+		for _, failed := range r.Failed {
+			say("  ", fmt.Sprintf("! %s attempt %d failed: %s", failed.Step, failed.Attempt, failed.Reason))
+		}
 		for _, w := range r.AtWork {
 			who := "waits for a worker"
 			if w.Worker != "" {

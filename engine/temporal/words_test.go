@@ -1,0 +1,47 @@
+package temporal_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A person is told which runs there are, and what the remote said that refuses work; and who
+// ends the program by SIGTERM gets the exit code of that. (issue 19)
+func TestFleet_tells_what_is_wrong(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: r\nsteps:\n  - {id: one, command: [touch, made.txt]}\n", "reprise.yaml": "backoff: 1s\n"})
+	hook := filepath.Join(s.remote, "hooks", "pre-receive")
+	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\nwhile read old new ref; do case $ref in refs/reprise/*) echo 'policy 17 forbids it'; exit 1;; esac; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	follows := exec.Command(shared.bin, "run", "flow.yaml", "--id", "r1", "-C", s.clone)
+	follows.Env = s.env()
+	if err := startWithUs(follows); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the run is on the server", func() bool { return strings.Contains(s.fleet("status").out, "r1") })
+	if err := follows.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = follows.Wait()
+	if code := follows.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit %d after SIGTERM", code)
+	}
+	for _, args := range [][]string{{"stop", "nosuch"}, {"answer", "nosuch"}, {"resume", "nosuch"}} {
+		if r := s.fleet(args...); r.code != 2 || !strings.Contains(r.err, "find nosuch: ") || !strings.Contains(r.err, "lists what there is: r1") {
+			t.Errorf("%v: exit %d, %s", args, r.code, r.err)
+		}
+	}
+	s.worker("w")
+	s.until("status says why", func() bool {
+		said := s.fleet("status").out
+		return strings.Contains(said, "! one attempt 1 failed: ") && strings.Contains(said, "policy 17 forbids it")
+	})
+}
