@@ -219,7 +219,7 @@ func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
 			if m == nil || !l.meant(m, number, i == 0) {
 				continue
 			}
-			l.loose = append(l.loose, loose{text: cmp.Or(m[5], strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
+			l.loose = append(l.loose, loose{text: cmp.Or(strings.Trim(m[5], "* "), strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
 			break
 		}
 	}
