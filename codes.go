@@ -11,7 +11,7 @@ const (
 	CodeDamagedLine       = "damaged-line"           // one line or record is lost, the rest was read
 	CodeSalvaged          = "salvaged"               // not well-formed; read line by line instead
 	CodeWrongType         = "wrong-type"             // a value does not have the expected type
-	CodeDuplicateKey      = "duplicate-key"          // a key occurs twice; the last one counts
+	CodeDuplicateKey      = "duplicate-key"          // a key occurs twice; which value was meant is unknown
 	CodeDuplicateID       = "duplicate-id"           // two steps have the same id
 	CodeUnknownStatus     = "unknown-status"         // a status word with no known meaning
 	CodeStatusDrift       = "status-drift"           // two records disagree about one step

@@ -31,9 +31,6 @@ func (l *list) readBoxes() {
 	if at := merged.FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
 	}
-	if at := md.Unended; at > 0 && slices.ContainsFunc(md.Lines, func(line doc.Line) bool { return line.No > at && isBox(line.Text) }) {
-		l.lost(at, "a code block or a comment begins here and never ends, so whether the boxes below are tasks is unknown")
-	}
 	sections := unboxed(md.Sections())
 	l.readPhases(sections)
 	boxes := md.All().Boxes()
@@ -147,13 +144,6 @@ func (l *list) idAt(line int) string {
 	return ""
 }
 
-// odd matches the start of a line, or of a table cell, that was meant as a box but is not
-// one.
-var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(?P<box>\\?\[(?P<mark>[^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅🔲❌✗✘☒]|\[[ xX]?\s|[ xX]?\]\s)?(?P<after>\s*)(?P<text>.*)$`)
-
-// stated matches the status words that people put into a box.
-var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
-
 // inBox matches the first box of a line.
 var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
 
@@ -215,42 +205,35 @@ func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
 		}
 		_, number := l.within(line.No)
 		for i, cell := range cells {
-			m := odd.FindStringSubmatch(strings.TrimRight(cell, " \t"))
-			if m == nil || !l.meant(m, number, i == 0) {
+			it := doc.ItemOf(cell)
+			if !l.meant(it, number, i == 0) {
 				continue
 			}
-			l.loose = append(l.loose, loose{text: cmp.Or(strings.Trim(m[5], "* "), strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
+			l.loose = append(l.loose, loose{text: cmp.Or(strings.Trim(it.Text, "* "), strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
 			break
 		}
 	}
 }
 
-// meant reports whether a match of odd below a heading with a number was meant as a task:
-// it names one after what could be a box, names one that the list does not have at the
-// start of a line, or has a mark in a box. Links, footnotes and tags in brackets are not
-// boxes.
-func (l *list) meant(m []string, number string, starts bool) bool {
-	bullet, box, mark, after := m[1], m[2], strings.TrimSpace(m[3]), m[4]+m[5]
-	it, named := l.family.match(m[5])
-	if whole, ok := l.family.match(bullet + m[5]); ok && box == "" && strings.TrimSpace(bullet) == bullet {
+// meant reports whether an item below a heading with a number was meant as a task: it
+// names one after what could be a box, names one that the list does not have at the start
+// of a line, or has a mark in a box.
+func (l *list) meant(c doc.Item, number string, starts bool) bool {
+	it, named := l.family.match(c.Text)
+	if whole, ok := l.family.match(c.Bullet + c.Text); ok && c.Box == "" && strings.TrimSpace(c.Bullet) == c.Bullet {
 		it, named = whole, true // the start of its number is not that of an item
 	}
 	fresh := named && l.fresh(it.id, number)
-	l.names = l.names || fresh && (box != "" || strings.HasPrefix(bullet, "#"))
+	l.names = l.names || fresh && (c.Box != "" || strings.HasPrefix(c.Bullet, "#"))
 	switch {
-	case box == "":
-		return fresh && starts && (bullet != "" || !unicode.IsSpace([]rune(m[0])[0])) && l.tells(it.id)
-	case box[0] == '(':
-		return bullet != ""
-	case strings.Contains(box, "[") != strings.Contains(box, "]"): // half of a box
+	case c.Box == "":
+		return fresh && starts && (c.Bullet != "" || !c.Indented) && l.tells(it.id)
+	case c.Doubtful():
 		return fresh
-	case box[0] != '[' && box[0] != '\\':
-		return fresh
-	case after != "" && strings.ContainsAny(after[:1], "([:"):
+	case c.Box[0] != '(' && c.After != "" && strings.ContainsAny(c.After[:1], "([:"):
 		return false
 	}
-	marked := mark == "" || mark == "x" || mark == "X" || utf8.RuneCountInString(mark) == 1 && !unicode.In([]rune(mark)[0], unicode.L, unicode.N)
-	return marked || named && bullet != "" || bullet != "" && bullet[0] != '#' && stated.MatchString(mark)
+	return c.Boxed() || named && c.Bullet != "" && c.Box[0] != '('
 }
 
 // fresh reports whether the list has no task with an id below a heading with a number.

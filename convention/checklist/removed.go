@@ -114,14 +114,10 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 
 // says returns the letters and digits after a box, or what was meant as one.
 func says(line string) string {
-	m := odd.FindStringSubmatch(line)
-	if m == nil {
-		return ""
-	}
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.L, unicode.N) {
 			return r
 		}
 		return -1
-	}, m[5])
+	}, doc.ItemOf(line).Text)
 }

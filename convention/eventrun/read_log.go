@@ -349,7 +349,7 @@ type header struct {
 	run     []byte
 	details *fastjson.Value
 	oddTask string // what is in place of a task id
-	repeats string // a key that occurs twice
+	repeats string // a key that occurs twice and says different things
 }
 
 // field returns where to store the value of a key, nil for payload.
@@ -394,10 +394,10 @@ func (h *header) visit(key []byte, v *fastjson.Value) {
 	if into == nil {
 		return
 	}
-	if *into != nil {
+	said := *into
+	if *into = scalar(v); said != nil && !bytes.Equal(said, *into) {
 		h.repeats = string(key)
 	}
-	*into = scalar(v)
 	if *into == nil && v.Type() != fastjson.TypeNull && string(key) == taskKeys[0] {
 		h.oddTask = doc.Clip(string(v.MarshalTo(nil)), 40)
 	}
@@ -436,10 +436,13 @@ func (lr *logReader) event(raw []byte, no, sub int) bool {
 	var h header
 	o, _ := v.Object()
 	o.Visit(h.visit)
-	if h.repeats != "" {
-		lr.wrong(reprise.CodeDuplicateKey, no, fmt.Sprintf("key %q occurs twice in one event; the last one counts", h.repeats), "")
-	}
 	w := lr.word(h.types[:])
+	if h.repeats != "" {
+		lr.wrong(reprise.CodeDuplicateKey, no, fmt.Sprintf("key %q occurs twice in one event, so what it says of its task is unknown", h.repeats), "")
+		if w != nil {
+			w = w.doubted()
+		}
+	}
 	id := bytes.TrimSpace(firstOf(h.tasks[:]...))
 	if len(id) == 0 && h.details != nil {
 		id = bytes.TrimSpace(firstOf(scalarAt(h.details, taskKeys[0]), scalarAt(h.details, taskKeys[2])))

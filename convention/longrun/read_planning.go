@@ -195,7 +195,8 @@ func planTitle(m *doc.Markdown) string {
 	if t := m.Front.Get("title").Str(); t != "" {
 		return plainText(t)
 	}
-	lines := m.All().Lines()
+	// The rest of a plan is an agent's to read.
+	lines := slices.DeleteFunc(slices.Clone(m.Lines), func(l doc.Line) bool { return l.Hidden })
 	for i, l := range lines {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(l.Text), "<objective>")
 		if !ok {

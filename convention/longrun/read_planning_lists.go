@@ -139,22 +139,6 @@ func phaseHead(text string) (p phaseNo, rest string, ok bool) {
 
 // checkbox reads `- [x] text` and `- ✅ text`. Any mark but a tick leaves it open.
 func checkbox(text string) (ticked bool, rest string, ok bool) {
-	if len(text) < 5 || strings.IndexByte("-*+", text[0]) < 0 {
-		return false, "", false
-	}
-	text = strings.TrimLeft(text[1:], " ")
-	for _, sign := range []string{"✅", "☑", "✓", "✔", "☐", "⬜"} {
-		if rest, ok := strings.CutPrefix(text, sign); ok {
-			return sign != "☐" && sign != "⬜", strings.TrimLeft(rest, "\ufe0f "), true
-		}
-	}
-	rest, ok = strings.CutPrefix(text, "[")
-	if !ok {
-		return false, "", false
-	}
-	mark, rest, ok := strings.Cut(rest, "]")
-	if !ok || len([]rune(mark)) != 1 {
-		return false, "", false
-	}
-	return strings.Contains("xX✓✔✅", mark), strings.TrimSpace(rest), true
+	c, ok := doc.TaskOf(doc.Line{Text: text})
+	return c.Ticked, c.Text, ok && strings.IndexByte("-*+", text[0]) >= 0
 }

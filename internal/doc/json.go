@@ -215,8 +215,7 @@ func (t *jsonTree) doubled(n *Node) {
 	seen := make(map[string]bool, len(n.Keys))
 	for _, k := range n.Keys {
 		if seen[k.Name] {
-			t.file.Report(reprise.Warning, reprise.CodeDuplicateKey, k.Line,
-				fmt.Sprintf("key %q occurs twice in one object; the last one counts", Clip(k.Name, 40)), "")
+			t.file.Report(reprise.Warning, reprise.CodeDuplicateKey, k.Line, twice(k.Name), "")
 		}
 		seen[k.Name] = true
 	}

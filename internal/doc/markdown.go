@@ -21,10 +21,12 @@ type Markdown struct {
 	// MoreFront.
 	Front     *Node
 	MoreFront []*Node
-	Lines     []Line // the body, front matter left out
-	// Unended is the line of a code fence or an HTML comment that never ends; 0 if there is
-	// none.
-	Unended int
+	// Lines are the body, front matter left out. Who reads state from it asks for Sections
+	// or All, which report what of it is unknown.
+	Lines []Line
+
+	file    *File
+	unended int // the line of a code fence or an HTML comment that never ends, or 0
 }
 
 // Line is one line of the body without its line end.
@@ -53,7 +55,7 @@ func (f *File) Markdown() *Markdown {
 	if why := f.cutMarkdown(); why != "" {
 		f.unread(reprise.CodeUnreadable, 0, why, "the write may have been cut off; look for another copy or a backup")
 	}
-	m := &Markdown{}
+	m := &Markdown{file: f}
 	data, offset, no := f.Data, 0, 1
 	if bytes.HasPrefix(data, bom) {
 		offset = len(bom)
@@ -200,8 +202,29 @@ func (m *Markdown) cut(data []byte, offset, no int) {
 		}
 	}
 	if fence != "" || comment {
-		m.Unended = begun
+		m.unended = begun
 	}
+}
+
+// body gives the lines to whoever reads state from them. Where a fence or a comment never
+// ends, all that the body hides may be what it says, as any of its fences may be the one
+// without an end: that is reported as unknown. Front matter and title are not concerned.
+func (m *Markdown) body() []Line {
+	if m == nil {
+		return nil
+	}
+	if m.unended > 0 && slices.ContainsFunc(m.Lines, func(l Line) bool { return l.Hidden && l.No != m.unended && tells(l.Text) }) {
+		m.file.Lost(reprise.CodeUnreadable, m.unended, "a code block or a comment begins here and never ends, so what the file says is not all known",
+			"end it where it should end, or remove its mark")
+	}
+	return m.Lines
+}
+
+// tells reports whether a line can be a heading, an item, a row of a table or a label.
+func tells(text string) bool {
+	text = strings.TrimSpace(text)
+	_, item := bullet(text)
+	return item || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "|") || strings.Contains(text, ":")
 }
 
 func fenceMark(s string) string {
@@ -228,32 +251,25 @@ type Section struct {
 }
 
 // All is the whole body as one section.
-func (m *Markdown) All() Section {
-	if m == nil {
-		return Section{}
-	}
-	return Section{lines: m.Lines}
-}
+func (m *Markdown) All() Section { return Section{lines: m.body()} }
 
 // Sections returns every heading of the body with its section, in file order.
 func (m *Markdown) Sections() []Section {
-	if m == nil {
-		return nil
-	}
 	var out []Section
-	for i, l := range m.Lines {
+	lines := m.body()
+	for i, l := range lines {
 		level, title := heading(l)
 		if level == 0 {
 			continue
 		}
 		end := i + 1
-		for end < len(m.Lines) {
-			if next, _ := heading(m.Lines[end]); next > 0 && next <= level {
+		for end < len(lines) {
+			if next, _ := heading(lines[end]); next > 0 && next <= level {
 				break
 			}
 			end++
 		}
-		out = append(out, Section{Title: title, Level: level, Line: l.No, lines: m.Lines[i+1 : end]})
+		out = append(out, Section{Title: title, Level: level, Line: l.No, lines: lines[i+1 : end]})
 	}
 	return out
 }
@@ -361,11 +377,11 @@ func (s Section) Checks() []Check {
 // one character their boxes hold, in file order. Formatters escape brackets. Behind a mark
 // that is not usual a blank or a star must follow: a link and a footnote begin with
 // brackets, too.
-func (s Section) Boxes() []Check {
-	return s.bracketed(func(mark, after string) bool {
-		usual := mark == " " || mark == "x" || mark == "X"
-		return utf8.RuneCountInString(mark) == 1 && (usual || strings.HasPrefix(after, " ") || strings.HasPrefix(after, "*"))
-	})
+func (s Section) Boxes() []Check { return s.bracketed(isBox) }
+
+func isBox(mark, after string) bool {
+	usual := mark == " " || mark == "x" || mark == "X"
+	return utf8.RuneCountInString(mark) == 1 && (usual || strings.HasPrefix(after, " ") || strings.HasPrefix(after, "*"))
 }
 
 // Worded returns the items and headings that begin with a word or a few in brackets, in
@@ -380,26 +396,34 @@ func (s Section) Worded() []Check {
 // is behind them, fits.
 func (s Section) bracketed(fits func(mark, after string) bool) (out []Check) {
 	for _, l := range s.Lines() {
-		text := strings.TrimLeft(l.Text, " \t")
-		indent := len(l.Text) - len(text)
-		rest, ok := bullet(text)
-		if level, title := heading(l); level > 0 {
-			rest, ok, indent = title, true, level-7
-		}
-		rest = strings.TrimPrefix(rest, "\\")
-		if !ok || !strings.HasPrefix(rest, "[") {
-			continue
-		}
-		mark, after, ok := strings.Cut(rest[1:], "]")
-		mark = strings.TrimSuffix(mark, "\\")
-		if ok && fits(mark, after) {
-			out = append(out, Check{
-				Mark: mark, Ticked: mark == "x" || mark == "X", Text: strings.TrimSpace(after),
-				Line: l.No, Indent: indent,
-			})
+		if c, ok := brackets(l, fits); ok {
+			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// brackets reads what a line begins with.
+func brackets(l Line, fits func(mark, after string) bool) (c Check, ok bool) {
+	text := strings.TrimLeft(l.Text, " \t")
+	indent := len(l.Text) - len(text)
+	rest, ok := bullet(text)
+	if level, title := heading(l); level > 0 {
+		rest, ok, indent = title, true, level-7
+	}
+	rest = strings.TrimPrefix(rest, "\\")
+	if !ok || !strings.HasPrefix(rest, "[") {
+		return Check{}, false
+	}
+	mark, after, ok := strings.Cut(rest[1:], "]")
+	mark = strings.TrimSuffix(mark, "\\")
+	if !ok || !fits(mark, after) {
+		return Check{}, false
+	}
+	return Check{
+		Mark: mark, Ticked: mark == "x" || mark == "X", Text: strings.TrimSpace(after),
+		Line: l.No, Indent: indent,
+	}, true
 }
 
 // bullet strips a list marker.

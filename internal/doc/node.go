@@ -80,11 +80,32 @@ func (n *Node) Get(keys ...string) *Node {
 	for _, key := range keys {
 		for i := len(n.Keys) - 1; i >= 0; i-- {
 			if n.Keys[i].Name == key {
+				n.once(n.Keys[i])
 				return n.Keys[i].Value
 			}
 		}
 	}
 	return nil
+}
+
+// once is the rule for a key of which something is read and that stands more than once in
+// its map: one place was meant, and which is unknown, unless all say the same.
+func (n *Node) once(f Field) {
+	for i := range n.Keys {
+		o := &n.Keys[i]
+		if o.Name == f.Name && o.Value != f.Value && n.file != nil && !(o.Value.plain() && f.Value.plain() && o.Value.Text == f.Value.Text) {
+			n.file.unread(reprise.CodeDuplicateKey, f.Line, twice(f.Name), "keep one of them; git may hold an earlier version of the file")
+			return
+		}
+	}
+}
+
+// plain reports whether a value is nothing but a text.
+func (n *Node) plain() bool { return n != nil && n.Kind != List && n.Kind != Map }
+
+// twice says what is wrong with a key that stands more than once.
+func twice(key string) string {
+	return fmt.Sprintf("key %q occurs twice in one map, so which value was meant is unknown", Clip(key, 40))
 }
 
 // Object gives the map that a whole document is. Anything else, and a map that has
@@ -127,6 +148,13 @@ func (n *Node) Fields() []Field {
 	if n.Kind != Map {
 		n.wrong(aMap)
 		return nil
+	}
+	seen := make(map[string]bool, len(n.Keys))
+	for _, f := range n.Keys {
+		if seen[f.Name] {
+			n.once(f)
+		}
+		seen[f.Name] = true
 	}
 	return n.Keys
 }

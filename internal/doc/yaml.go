@@ -154,8 +154,7 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
 		for i := 0; i+1 < len(y.Content); i += 2 {
 			key := y.Content[i]
 			if seen[key.Value] {
-				c.file.Report(reprise.Warning, reprise.CodeDuplicateKey, c.before+key.Line,
-					fmt.Sprintf("key %q occurs twice in one map; the last one counts", Clip(key.Value, 40)), "")
+				c.file.Report(reprise.Warning, reprise.CodeDuplicateKey, c.before+key.Line, twice(key.Value), "")
 			}
 			seen[key.Value] = true
 			v, err := c.node(y.Content[i+1], depth+1)

@@ -91,7 +91,10 @@ func (v Value) Entries(from int) []Entry {
 	for i := range v.Items {
 		out = append(out, Entry{strconv.Itoa(i + from), v.Item(i)})
 	}
-	for _, f := range v.Keys {
+	if v.Kind != doc.Map {
+		return out
+	}
+	for _, f := range v.Fields() {
 		out = append(out, Entry{f.Name, Value{f.Value, v.File, v.below(f.Name)}})
 	}
 	return out

@@ -27,7 +27,10 @@ func Work(m *doc.Markdown, without map[int]bool) (out []doc.Check) {
 		if !IsWork(sec.Title) || strings.Contains(doc.Fold(sec.Title), "gate") {
 			continue
 		}
-		for _, c := range sec.Checks() {
+		for _, c := range sec.Tasks() {
+			if c.Ticked && c.Mark != "x" && c.Mark != "X" {
+				continue // a sign of success stands before much that is no task
+			}
 			if !without[c.Line] && !seen[c.Line] {
 				seen[c.Line] = true
 				out = append(out, c)
