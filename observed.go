@@ -96,6 +96,8 @@ type Git struct {
 	// part of their changes is present. Commits that share a subject with one on a branch
 	// are omitted: they were rebased or amended.
 	Dropped []Commit
+	// Undone are those of which nothing is left: every file is as it was before.
+	Undone []Commit
 	// Past holds, by path, earlier versions of task lists from the latest commits on the
 	// head, newest first. Such a list does not itself say what was done last.
 	Past map[string][]Version
@@ -145,16 +147,32 @@ func (g *Git) LastActivity(r *Run) (at time.Time, known bool) {
 	if file.File == "" || file.Line != 0 || !g.Unchanged(file.File, r.LastActivity) {
 		return time.Time{}, false
 	}
-	if at, listed := g.ContentAt(file.File); listed && at.Before(r.LastActivity) {
+	if at, listed := g.MadeAt(file.File); listed && at.Before(r.LastActivity) {
 		return at, true
 	}
 	return r.LastActivity, true
+}
+
+// MadeAt returns when a file's content was made, as far as commits tell. A commit that is
+// amended or rebased gets a new date and keeps its author's: the earlier one counts. The
+// results are otherwise those of ContentAt.
+func (g *Git) MadeAt(name string) (at time.Time, listed bool) {
+	c, listed := g.contentIn(name)
+	if !c.Authored.IsZero() && c.Authored.Before(c.At) {
+		return c.Authored, listed
+	}
+	return c.At, listed
 }
 
 // ContentAt returns when a commit last changed a file's content, under whatever name. The
 // time is zero if the listed commits do not reach back that far; listed is false if none
 // of them mentions the file.
 func (g *Git) ContentAt(name string) (at time.Time, listed bool) {
+	c, listed := g.contentIn(name)
+	return c.At, listed
+}
+
+func (g *Git) contentIn(name string) (last Commit, listed bool) {
 	for _, c := range g.Commits {
 		i := slices.IndexFunc(c.Files, func(f FileChange) bool { return f.Path == name })
 		if i < 0 {
@@ -163,14 +181,14 @@ func (g *Git) ContentAt(name string) (at time.Time, listed bool) {
 		listed = true
 		switch f := c.Files[i]; {
 		case c.Edge:
-			return time.Time{}, true
+			return Commit{}, true
 		case !f.Same:
-			return c.At, true
+			return c, true
 		default:
 			name = f.From
 		}
 	}
-	return time.Time{}, listed
+	return Commit{}, listed
 }
 
 // Astray is a commit that is not in the history where its run continues, with what is
@@ -223,11 +241,12 @@ type Worktree struct {
 
 // Commit is one commit.
 type Commit struct {
-	Hash    string
-	At      time.Time
-	Subject string
-	Branch  string // a branch that reaches it
-	OnHead  bool   // the current branch reaches it
+	Hash     string
+	At       time.Time
+	Authored time.Time // when its changes were first committed, as far as it tells
+	Subject  string
+	Branch   string // a branch that reaches it
+	OnHead   bool   // the current branch reaches it
 	// In are the checkouts, of those that were asked about, whose head reaches it, by path.
 	In    []string
 	Steps []string

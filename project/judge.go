@@ -282,7 +282,7 @@ func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	}
 	if r.Kind == reprise.KindStory {
 		own := reprise.Source{File: r.Path}
-		at, _ := git.ContentAt(r.Path)
+		at, _ := git.MadeAt(r.Path)
 		r.Active(at, own)
 		if info, err := fs.Stat(files, r.Path); err == nil && !git.Unchanged(r.Path, info.ModTime()) {
 			r.Active(info.ModTime(), own)

@@ -33,7 +33,8 @@ type answers struct {
 	known     map[string]bool
 }
 
-// Gather asks for everything at once: at most eleven processes, and two more
+// Gather asks for everything at once: at most eleven processes, two more each time that
+// files were found to be renamed, and two more
 // for each of at most eight other checkouts, whatever is asked. The strings say
 // what could not be looked at and why; the rest of the answer holds.
 //
@@ -57,6 +58,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 		r.askOthers(ctx, ask, &a)
 	})
 	wg.Wait()
+	r.askRenamed(ctx, ask, &a)
 	git := r.assemble(ask, &a)
 	r.past(ctx, git, ask.Past)
 	r.unmerged(ctx, git, ask.Unmerged)

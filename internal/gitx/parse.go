@@ -288,12 +288,12 @@ func readRefs(r *bufio.Reader) (out refs, err error) {
 	return out, err
 }
 
-// logFormat gives per commit: the mark, the hash, parents, time, source,
+// logFormat gives per commit: the mark, the hash, parents, its time and its author's, source,
 // trailers, subject. The mark can be no status letter, so that the lists of
 // files in between need no other border.
 const (
 	logMark   = "\x01"
-	logFormat = "--format=tformat:%x01%x00%H%x00%P%x00%ct%x00%S%x00%(trailers:key=Reprise-Step,key=Run-Step,valueonly,unfold,separator=%x1f)%x00%s"
+	logFormat = "--format=tformat:%x01%x00%H%x00%P%x00%ct%x00%at%x00%S%x00%(trailers:key=Reprise-Step,key=Run-Step,valueonly,unfold,separator=%x1f)%x00%s"
 )
 
 // entry is one commit of a log.
@@ -328,7 +328,7 @@ func readLog(r *bufio.Reader, add func(entry)) error {
 }
 
 func readHeader(f *fields) (*entry, error) {
-	var v [6]string
+	var v [7]string
 	for i := range v {
 		var err error
 		if v[i], err = f.need(); err != nil {
@@ -339,10 +339,13 @@ func readHeader(f *fields) (*entry, error) {
 	if err != nil || !objectName(v[0]) {
 		return nil, fmt.Errorf("log entry %q is not understood", v[0])
 	}
-	e := &entry{parents: strings.Fields(v[1]), source: v[3]}
-	e.Hash, e.At, e.Subject = v[0], time.Unix(seconds, 0).UTC(), v[5]
+	e := &entry{parents: strings.Fields(v[1]), source: v[4]}
+	e.Hash, e.At, e.Subject = v[0], time.Unix(seconds, 0).UTC(), v[6]
+	if authored, err := strconv.ParseInt(v[3], 10, 64); err == nil {
+		e.Authored = time.Unix(authored, 0).UTC()
+	}
 	e.Merge = len(e.parents) > 1
-	for step := range strings.SplitSeq(v[4], "\x1f") {
+	for step := range strings.SplitSeq(v[5], "\x1f") {
 		if step = strings.TrimSpace(step); step != "" {
 			e.Steps = append(e.Steps, step)
 		}
