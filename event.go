@@ -93,6 +93,9 @@ type Event struct {
 	Policy Ambiguity  `json:"policy,omitempty"`
 	Expect []Expected `json:"expect,omitempty"`
 	Key    string     `json:"key,omitempty"`
+	// Branch and Base are, for a start, the branch that was checked out and its commit.
+	Branch string `json:"branch,omitempty"`
+	Base   string `json:"base,omitempty"`
 	// Open lists, for the start of an attempt that may close only its own step, all steps
 	// open at that time; nil if the journal already says so. Listed is how a removed step
 	// stood in the list; a reset puts it back.

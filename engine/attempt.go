@@ -35,7 +35,8 @@ type Attempt struct {
 
 	Dir    string // where it works, absolute; "" while its checkout is not made
 	Inside string // the same as a path in the project, of a checkout of the run's own
-	Head   string // the commit that was checked out there when it began
+	Head   string // the commit that was checked out there when it began, "" if unknown
+	Branch string // the branch that was, "" if none was
 	// Dirty is what was uncommitted there when it began, nil if that is unknown, and DirtyAs
 	// what those files were then, as far as they could be read. Of them, Left is what
 	// earlier attempts of the step changed, and After what something else changed after
@@ -115,6 +116,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 	if err := w.record(ctx, reprise.Event{
 		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
 		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told, Open: w.opened(),
+		Branch: f.Branch, Base: f.Head,
 	}); err != nil {
 		return err
 	}
@@ -250,7 +252,7 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 	// Register first: what works beside it may change what is seen.
 	w.folders.enter(f)
 	if head, dirty, err := w.headAndDirty(ctx, f.Dir); err == nil {
-		f.Head, f.Dirty, f.DirtyAs = head, &dirty, map[string]reprise.Hash{}
+		f.Head, f.Branch, f.Dirty, f.DirtyAs = head, w.branch(ctx, f.Dir), &dirty, map[string]reprise.Hash{}
 		for _, e := range w.printed(ctx, f, dirty[:min(len(dirty), maxLeft)]) {
 			f.DirtyAs[e.Path] = e.Before
 		}

@@ -16,6 +16,9 @@ func EndOf(s *Seen) Ending {
 	switch {
 	case s.Number == 0:
 		return accepted(s) // a unit that needs no one
+	case s.Wrote != nil && s.Wrote.Gone && s.Landed != provedByPerson:
+		e, _ := contradicted(s)
+		return e
 	case s.Landed != "":
 		return claimed(s)
 	case s.Ran != nil:

@@ -116,11 +116,15 @@ func unseen(s *Seen) Ending {
 	case s.Filed != "" && s.Missing == "" && !s.Listed:
 		return landed(s, "its files call it "+s.Filed)
 	}
+	asked := s.Run.Question(cutOffQuestion(s.Step, s.Number))
+	if asked != nil && asked.Answered && asked.Option(asked.Answer) != saidLanded {
+		return askWhatHappened(s) // what a person does not take for finished is not, whatever else shows it
+	}
 	// Work that may be repeated is not, if it is certainly done.
 	if e, ok := shown(s, !s.Denied); ok {
 		return e
 	}
-	if q := s.Run.Question(cutOffQuestion(s.Step, s.Number)); q != nil && q.Answered {
+	if asked != nil && asked.Answered {
 		return askWhatHappened(s) // a person decided, whatever the files say since
 	}
 	if e, ok := contradicted(s); ok {

@@ -69,6 +69,9 @@ type Wrote struct {
 	// Was is how the step stood when it was started, where it is no longer listed; else
 	// nil.
 	Was *reprise.Listed
+	// Gone says that the branch lost commits: a person is asked, whatever else came of the
+	// attempt.
+	Gone bool
 }
 
 // Commits is what git has of an attempt.

@@ -88,7 +88,7 @@ func (s *Summary) add(ran *Summary) {
 func (w *work) settle(stop context.Context, s *Seen) error {
 	// An end is settled completely even while we are being stopped.
 	ctx := context.WithoutCancel(stop)
-	w.look(s)
+	w.look(ctx, s)
 	for {
 		s.Run, s.Events, s.History, s.Now, s.Stopping = w.run, w.events, w.hist.Step(s.Step), w.Now(), stop.Err() != nil
 		e := EndOf(s)
@@ -120,7 +120,7 @@ func (w *work) settle(stop context.Context, s *Seen) error {
 }
 
 // look fills in what can be seen of an attempt's files.
-func (w *work) look(s *Seen) {
+func (w *work) look(ctx context.Context, s *Seen) {
 	s.Git, s.Denied = w.repo != nil, w.Denied[s.Key]
 	if s.Number == 0 || s.Child != nil {
 		return
@@ -132,7 +132,9 @@ func (w *work) look(s *Seen) {
 	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, s.Expect) {
 		s.Filed, s.Listed = step.Status.String(), w.hist.Listed != nil
 	}
-	s.Wrote = w.wrote(s.Step, s.Expect)
+	if s.Wrote = w.wrote(s.Step, s.Expect); s.Wrote == nil {
+		s.Wrote = w.tookBack(ctx, &s.Attempt)
+	}
 }
 
 // lookForCommits fills in what git has of an attempt and, if its end is on record, what

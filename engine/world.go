@@ -111,6 +111,15 @@ func (w *work) worldState(ctx context.Context, dir string) (string, error) {
 	return repo.State(ctx, w.isState)
 }
 
+// branch is the branch that is checked out where an attempt works, "" if there is none.
+func (w *work) branch(ctx context.Context, dir string) string {
+	repo, err := w.repoAt(ctx, dir)
+	if repo == nil || err != nil {
+		return ""
+	}
+	return repo.Current()
+}
+
 // head is the commit that is checked out where an attempt works, "" if there is none.
 func (w *work) head(ctx context.Context, dir string) string {
 	repo, err := w.repoAt(ctx, dir)

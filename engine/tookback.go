@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"reprise"
+)
+
+// tookBack tells that the commit which an attempt began on is no longer on its branch, as
+// after `git reset`, an amended commit or a rebase: someone's work may be gone from there,
+// and what the attempt left may be an older state. It is nil where the commit is still
+// there, or the attempt began on none.
+func (w *work) tookBack(ctx context.Context, f *Attempt) *Wrote {
+	if w.repo == nil || f.Head == "" || f.Dir == "" {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.Dir)
+	if repo == nil || err != nil {
+		return nil // nothing can be committed there either, which is told
+	}
+	on, name := f.Branch, f.Branch
+	if on == "" {
+		on, name = "HEAD", "the checkout"
+	}
+	now, there, err := repo.Resolve(ctx, on)
+	if err != nil || now == f.Head {
+		return nil
+	}
+	_, known, err := repo.Resolve(ctx, f.Head)
+	if err != nil || !known && f.Recalled { // another machine may have had it
+		return nil
+	}
+	if known && there {
+		if kept, err := repo.IsAncestor(ctx, f.Head, now); kept || err != nil {
+			return nil
+		}
+	}
+	short := f.Head[:min(12, len(f.Head))]
+	back := "git merge " + short
+	if !there {
+		back = "git branch " + reprise.Pasted(f.Branch, "BRANCH") + " " + short
+	}
+	return &Wrote{
+		Status: reprise.Unknown, Gone: true,
+		Text: fmt.Sprintf("left %s without commit %s, on which it began; `%s` brings that back, in the folder where it worked", name, short, back),
+	}
+}
