@@ -101,8 +101,8 @@ func removed(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *repri
 	return problem
 }
 
-// keepHere leaves out dropped commits whose content is gone entirely: dropping them was
-// deliberate.
+// keepHere tells the dropped commits of which something is left from those whose content is
+// gone entirely: dropping these was deliberate, unless something still builds on them.
 func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *reprise.Git) error {
 	if len(git.Dropped) == 0 {
 		return nil
@@ -112,7 +112,29 @@ func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *re
 		hashes = append(hashes, git.Dropped[i].Hash)
 	}
 	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, lists(repo, runs))
-	git.Dropped = slices.DeleteFunc(git.Dropped, func(c reprise.Commit) bool { return err == nil && remains[c.Hash].Here+remains[c.Hash].Other == 0 })
+	if err != nil {
+		return err
+	}
+	all := git.Dropped
+	git.Dropped = nil
+	for _, c := range all {
+		switch a := remains[c.Hash]; {
+		case a.Here+a.Other > 0:
+			git.Dropped = append(git.Dropped, c)
+		case a.Undone > 0:
+			git.Undone = append(git.Undone, c)
+		}
+	}
+	hashes = nil
+	for i := range git.Undone {
+		hashes = append(hashes, git.Undone[i].Hash)
+	}
+	wrote, err := repo.Wrote(ctx, hashes)
+	for i := range git.Undone {
+		for _, name := range wrote[git.Undone[i].Hash] {
+			git.Undone[i].Files = append(git.Undone[i].Files, reprise.FileChange{Path: name})
+		}
+	}
 	return err
 }
 

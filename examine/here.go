@@ -42,6 +42,9 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 			f = deletedSince(r, s, o)
 		}
 		if f == nil {
+			f = takenBack(r, s, o)
+		}
+		if f == nil {
 			continue
 		}
 		f.Code, f.Subject, f.Source = reprise.CodeWorkNotHere, s.ID, s.Source
@@ -208,7 +211,31 @@ func deletedSince(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	}
 }
 
-// mentions reports whether a text names a file by its whole path.
+// takenBack tells that a task is marked done while a commit that names it, or that wrote a
+// file which it names, is on no branch any more and none of its changes are here: the
+// branch was set back, and the list, which git does not know, was not. What the journal
+// accepted is looked for by its own commit.
+func takenBack(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
+	if o.Git == nil || len(o.Git.Undone) == 0 || r.Kind != reprise.KindTasks || s.Status != reprise.Done || s.Accepted != nil {
+		return nil
+	}
+	tells := func(c reprise.Commit) bool {
+		return strings.ContainsAny(s.ID, "0123456789") && mentions(c.Subject, s.ID) ||
+			slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return mentions(s.Title, f.Path) })
+	}
+	at := slices.IndexFunc(o.Git.Undone, tells)
+	if at < 0 || slices.ContainsFunc(o.Git.Commits, func(c reprise.Commit) bool { return c.OnHead && tells(c) }) {
+		return nil
+	}
+	hash := o.Git.Undone[at].Hash
+	return &reprise.Finding{
+		Severity: reprise.Blocking,
+		Message:  fmt.Sprintf("%s is marked done, but the commit %.12s, which tells of it, is on no branch, and none of its changes are here", name(s.ID), hash),
+		Hint:     fmt.Sprintf("`git merge %.12s` brings it here", hash),
+	}
+}
+
+// mentions reports whether a text names a file by its whole path, or an id.
 func mentions(text, file string) bool {
 	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("`'\"()[]{}<>,;:*|", c) }
 	return slices.ContainsFunc(strings.FieldsFunc(text, between), func(word string) bool {
