@@ -110,16 +110,12 @@ type Box struct {
 }
 
 // Unticked is the finding about the boxes left open in what is marked complete, if there
-// are any. It is a warning only if the run is complete: in a run that continues they decide
-// nothing. Who marked it does not matter: a review passed by an agent ticks no box.
+// are any. Who marked it does not matter: a review passed by an agent ticks no box.
 func (r *Run) Unticked() (f Finding, ok bool) {
 	if len(r.Boxes) == 0 {
 		return f, false
 	}
-	what, severity := "complete", Info
-	if r.State == Complete {
-		severity = Warning
-	}
+	what := "complete"
 	var names []string
 	for _, b := range r.Boxes {
 		if b.Step != "" {
@@ -136,7 +132,7 @@ func (r *Run) Unticked() (f Finding, ok bool) {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return Finding{
-		Code: CodeClosedOpen, Severity: severity, Source: r.Boxes[0].Source,
+		Code: CodeClosedOpen, Severity: Warning, Source: r.Boxes[0].Source,
 		Message: fmt.Sprintf("marked %s with unticked tasks or criteria (%d): %s", what, len(r.Boxes), text),
 		Hint:    "tick what is done, or reopen it",
 	}, true

@@ -102,18 +102,21 @@ func (l *loader) epicStory(w *wave, s *waveStory, plan *epicPlan) {
 		step.Status = l.wordStatus(s.id, s.word, at)
 		step.Claims = append(step.Claims, reprise.Claim{Ledger: stateLedger, Status: step.Status, Word: s.word, Source: at, Won: true})
 	}
-	told := false
+	told, open := false, []reprise.Box(nil)
 	if step.Path, told = l.storyPath(s, plan); step.Path == "" {
 		l.missingStory(w, s, plan, step.Status)
 	} else {
 		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: step.Path, Presence: reprise.Present, Critical: true, NeededBy: step.Phase, Source: at})
 		if told {
-			l.storyClaim(&step)
+			open = l.storyClaim(&step)
 		} else {
 			l.oneOfSeveral(s)
 		}
 	}
 	l.reviewClaims(&step, s.key)
+	if step.Status == reprise.Done {
+		l.run.Boxes = append(l.run.Boxes, open...)
+	}
 	l.run.Steps = append(l.run.Steps, step)
 }
 
@@ -157,19 +160,21 @@ func win(step *reprise.Step, claim reprise.Claim) {
 	step.Claims = append(step.Claims, claim)
 }
 
-// storyClaim adds what the story's file says. The furthest of the two wins.
-func (l *loader) storyClaim(step *reprise.Step) {
+// storyClaim adds what the story's file says. The furthest of the two wins. It gives the
+// boxes of tasks and criteria that are open in the file.
+func (l *loader) storyClaim(step *reprise.Step) (open []reprise.Box) {
 	s := readStory(l.r, step.Path)
 	if s == nil {
-		return
+		return nil
 	}
+	open = s.openBoxes(step.ID)
 	l.activeIn(s)
 	if len(step.Files) == 0 {
 		step.Files = s.files
 	}
 	claim, ok := s.claim()
 	if !ok {
-		return
+		return open
 	}
 	old, alone, class := step.Status, len(step.Claims) == 0, s.class()
 	if alone || far(claim.Status) > far(old) && !old.Closed() {
@@ -178,7 +183,7 @@ func (l *loader) storyClaim(step *reprise.Step) {
 		step.Claims = append(step.Claims, claim)
 	}
 	if alone || claim.Status == old || old == reprise.Pending && class == ready || class <= unknown {
-		return
+		return open
 	}
 	severity := reprise.Warning
 	if !old.Closed() && !claim.Status.Closed() {
@@ -187,6 +192,7 @@ func (l *loader) storyClaim(step *reprise.Step) {
 	l.report(severity, reprise.CodeStatusDrift, step.ID, claim.Source,
 		fmt.Sprintf("the epic state says %s, the story says %s (%s)", short(step.Claims[0].Word, 40), short(claim.Word, 40), meaning(old, class)),
 		"the one that is further along counts; correct the other")
+	return open
 }
 
 // far orders statuses by how much has been done.

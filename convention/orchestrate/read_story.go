@@ -241,9 +241,7 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 	switch c {
 	case done:
 		run.State, run.Phase, run.Reason = reprise.Complete, "done", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
-		for _, c := range s.unticked {
-			run.Boxes = append(run.Boxes, reprise.Box{Text: c.Text, Source: reprise.Source{File: s.path, Line: c.Line}})
-		}
+		run.Boxes = s.openBoxes("")
 	case dropped:
 		run.State, run.Phase, run.Reason = reprise.Stopped, "dropped", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 	case blocked:
@@ -472,4 +470,13 @@ func (l *loader) drift(all []say, won int) {
 		l.report(severity, reprise.CodeStatusDrift, l.run.ID, s.at, fmt.Sprintf("%s says %s (%s), %s at %s says %s (%s), which counts",
 			s.ledger, short(s.word, 40), s.class, w.ledger, w.at, short(w.word, 40), w.class), hint)
 	}
+}
+
+// openBoxes gives the boxes of its tasks and criteria that are not ticked, as those of a
+// step.
+func (s *storyDoc) openBoxes(step string) (out []reprise.Box) {
+	for _, c := range s.unticked {
+		out = append(out, reprise.Box{Step: step, Text: c.Text, Source: s.source(c.Line)})
+	}
+	return out
 }
