@@ -37,9 +37,19 @@ func (e *Engine) holders() []proc.Process {
 }
 
 // stopOrphans stops what a dead engine left running. Each process is checked to be the
-// one that was found.
-func (e *Engine) stopOrphans() error {
-	left := proc.Stop(e.grace(), e.holders()...)
+// one that was found. It stops no one if a live process has taken the project meanwhile:
+// what is at work then is that one's.
+func (e *Engine) stopOrphans(dead durable.Holder) error {
+	found := e.holders()
+	for _, p := range found {
+		if p.Took == 0 || p.Took == dead.PID || p.Took == os.Getpid() {
+			continue
+		}
+		if _, err := proc.Running(p.Took); err == nil {
+			return nil
+		}
+	}
+	left := proc.Stop(e.grace(), found...)
 	if len(left) > 0 {
 		return fmt.Errorf("stop what still runs: process %d (%s) does not end", left[0].PID, left[0].Name)
 	}
@@ -141,7 +151,7 @@ func (v *orphanWait) wait(ctx context.Context, held *durable.HeldError) error {
 		if !v.StopOrphans || held.Holder.PID == os.Getpid() {
 			return &OrphansError{Held: held, Who: names(v.holders())}
 		}
-		if err := v.stopOrphans(); err != nil {
+		if err := v.stopOrphans(held.Holder); err != nil {
 			return err
 		}
 		v.deadline = time.Now().Add(heldFor)

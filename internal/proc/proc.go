@@ -41,6 +41,9 @@ type Process struct {
 	Command string `json:"command,omitempty"`
 	// StartTicks tells it from a later process with the same pid.
 	StartTicks uint64 `json:"ticks,omitempty"`
+	// Took is who took the lock that it holds: itself, or the process that it inherited
+	// the lock from; 0 where no one asked, or that is not known.
+	Took int `json:"-"`
 }
 
 // String names the process and its command line in one line.

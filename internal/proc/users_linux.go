@@ -1,9 +1,10 @@
 package proc
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -86,7 +87,8 @@ func Holders(file, project string) []Process {
 	t := system()
 	lock, _ := os.Stat(file)
 	folder, _ := os.Stat(project)
-	return t.below(func(pid int, s stat) bool {
+	took := map[int]int{}
+	found := t.below(func(pid int, s stat) bool {
 		at, err := os.Stat(t.variable(pid, "REPRISE_PROJECT"))
 		if err == nil && folder != nil && os.SameFile(at, folder) {
 			return true
@@ -95,12 +97,22 @@ func Holders(file, project string) []Process {
 		if lock != nil {
 			_ = t.descriptors(pid, filepath.Base(file), lock, func(fd string) {
 				info, err := os.ReadFile(t.file(pid, "fdinfo", fd))
-				holds = holds || err == nil && bytes.Contains(info, []byte("FLOCK"))
+				if m := flocked.FindSubmatch(info); err == nil && m != nil {
+					holds = true
+					took[pid], _ = strconv.Atoi(string(m[1])) // of another pid namespace: not known
+				}
 			}) // of another user, or gone: nothing that we could signal
 		}
 		return holds
 	})
+	for i := range found {
+		found[i].Took = took[found[i].PID]
+	}
+	return found
 }
+
+// flocked matches a lock in what the kernel says of a descriptor, with who took it.
+var flocked = regexp.MustCompile(`FLOCK\s+\S+\s+\S+\s+(\S+)`)
 
 func inAny(p string, dirs []string) bool {
 	for _, dir := range dirs {
