@@ -162,6 +162,7 @@ type Keys struct {
 	Later                  string // the time until which it is deferred
 	Held                   string // anything but false while it cannot be done
 	Changed, Ended         string // times that are written
+	Branch                 string // of the whole list: the git branch that it is worked on
 }
 
 // Families lists the supported tools.
@@ -238,7 +239,7 @@ var families = sync.OnceValue(func() []Family {
 			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json", "plans/prd.json"}, Marks: []string{".ralph"},
 			Keys: Keys{
 				ID: "id", Text: "title|name|description", Status: states, Rank: "priority", Parts: parts,
-				Needs: "dependencies|dependsOn|depends_on", Held: "blocked",
+				Needs: "dependencies|dependsOn|depends_on", Held: "blocked", Branch: "branchName",
 			},
 			Ranks: ranks, Words: stated, Inputs: []string{"progress.txt"},
 		},

@@ -18,9 +18,10 @@ type list struct {
 	family *Family
 	file   *doc.File
 	title  string
-	ours   bool // it is a list, even if no task can be read
-	names  bool // it names tasks that are not written as such
-	there  bool // the place of the tasks is there, even if it is empty
+	branch string // that it is worked on, "" where it names none
+	ours   bool   // it is a list, even if no task can be read
+	names  bool   // it names tasks that are not written as such
+	there  bool   // the place of the tasks is there, even if it is empty
 	// conflicted says that it contains both sides of a merge.
 	conflicted bool
 	items      []item      // those without parts, in file order

@@ -73,6 +73,9 @@ func (l *list) readEntries() bool {
 		}
 	}
 	l.group()
+	if k := l.family.Keys.Branch; k != "" && root.Kind == doc.Map {
+		l.branch = ledger.Branch(ledger.Root(l.file, root).In(k).Plain())
+	}
 	if l.family.Form != Lines {
 		k := l.family.Keys
 		l.readElsewhere(ledger.Root(l.file, root), Keys{ID: cmp.Or(k.ID, "id"), Text: cmp.Or(k.Text, "title|name"), Status: cmp.Or(k.Status, "status")})

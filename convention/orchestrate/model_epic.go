@@ -166,7 +166,7 @@ func (e epic) branch() string {
 	e.stories(func(_ *wave, s *waveStory) {
 		switch stateWord(s.word) {
 		case reprise.InProgress, reprise.InReview, reprise.Failed, reprise.Blocked:
-			b := branchText(strings.TrimSpace(s.at.In("branch").Plain()))
+			b := ledger.Branch(s.at.In("branch").Plain())
 			differ = differ || b == "" || found != "" && b != found
 			found = b
 		}

@@ -274,7 +274,7 @@ func (s *storyDoc) labels(m *doc.Markdown) {
 			s.epicLink = link(s.path, l.Value)
 		}
 		if l.Line <= head && s.branch == "" && doc.Fold(l.Key) == "branch" {
-			s.branch = branchText(strings.Trim(l.Value, "`* "))
+			s.branch = ledger.Branch(strings.Trim(l.Value, "`* "))
 		}
 		if seen[l.Line] || !isStatusKey(l.Key) || (l.Form == doc.InlineBold && l.Line > head) {
 			continue

@@ -129,19 +129,7 @@ func (l *loader) filesOf(nodes ...*doc.Node) []string {
 }
 
 // branchName reads the name of a git branch, "" for what cannot be one.
-func branchName(n *doc.Node) string { return branchText(strings.TrimSpace(plainText(n))) }
-
-func branchText(name string) string {
-	if len(name) > 200 || strings.ContainsAny(name, " \t\n\x00~^:?*[\\") || strings.HasPrefix(name, "-") || strings.Contains(name, "..") {
-		return ""
-	}
-	for _, r := range name {
-		if r < ' ' || r == 0x7f {
-			return ""
-		}
-	}
-	return name
-}
+func branchName(n *doc.Node) string { return ledger.Branch(plainText(n)) }
 
 // stateBranch is the branch a workflow's state names.
 func stateBranch(root ledger.Value) string {
