@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -63,6 +64,21 @@ func (e *Engine) beginsFlow(wf *flow.Workflow, file string, hash reprise.Hash, g
 	return playbook, err
 }
 
+// beginAt asks a playbook where a goal begins. A name that changes nothing is refused: it is
+// that of no run.
+func beginAt(playbook reprise.Playbook, fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+	ref, events, err := playbook.Begin(fsys, g)
+	if err != nil || g.ID == "" || g.Path == "" || strings.HasSuffix(ref.ID, g.ID) {
+		return ref, events, err
+	}
+	unnamed := g
+	unnamed.ID = ""
+	if same, _, err := playbook.Begin(fsys, unnamed); err == nil && same == ref {
+		return ref, nil, &NameError{Given: g.ID, Path: g.Path, Is: ref.ID}
+	}
+	return ref, events, nil
+}
+
 func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise.Goal, c Choice) (reprise.Ref, error) {
 	p, err := e.previewBegin(ctx, playbook, g, c)
 	switch {
@@ -81,7 +97,7 @@ func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise
 	}
 	defer store.Release()
 	g.Now, g.Mode = e.Now(), string(e.Mode)
-	ref, events, err := playbook.Begin(store, g)
+	ref, events, err := beginAt(playbook, store, g)
 	if err != nil || len(events) == 0 {
 		return ref, err
 	}

@@ -38,6 +38,22 @@ func (w *local) home(ctx context.Context, f *Attempt) error {
 	return err
 }
 
+// switched is what is checked out in the project if it is not the branch that was, "" if it
+// is. It is left: whoever switched there may have been a person.
+func (w *local) switched(f *Attempt) string {
+	if w.repo == nil || f.Inside != "" || w.branch == "" {
+		return ""
+	}
+	switch now := w.repo.Current(); now {
+	case w.branch:
+		return ""
+	case "":
+		return "no branch"
+	default:
+		return now
+	}
+}
+
 // astray is the error that a commit of an attempt is not on the run's branch, nil if
 // there is no such commit.
 func (w *local) astray(ctx context.Context, f *Attempt) error {

@@ -36,6 +36,17 @@ func (e *OrphansError) Hint() string {
 	return "wait for it to end, or stop it with --stop-orphans"
 }
 
+// NameError says that a name was given for a run that has another one.
+type NameError struct{ Given, Path, Is string }
+
+// Error implements error.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("start %s: the run there is called %s, and --id %s cannot change that", e.Path, e.Is, e.Given)
+}
+
+// Hint says what a person can do.
+func (e *NameError) Hint() string { return "leave out --id" }
+
 // UnknownQuestionError says that a run has no such question.
 type UnknownQuestionError struct{ Run, Question string }
 

@@ -161,7 +161,7 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 	}
 	defer store.Release()
 	g.Now, g.Mode = e.Now(), string(e.Mode)
-	ref, events, err := playbook.Begin(store, g)
+	ref, events, err := beginAt(playbook, store, g)
 	if err != nil {
 		return nil, err
 	}

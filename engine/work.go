@@ -29,6 +29,7 @@ type work struct {
 	playbook reprise.Playbook
 	ref      reprise.Ref
 	repo     *gitx.Repo // nil where the project is in no repository
+	branch   string     // what is checked out in the project, as far as was told; "" for no branch
 	choice   Choice
 	again    map[string]bool // the steps that are done again by it
 	sum      *Summary
@@ -222,6 +223,9 @@ func (w *work) openRepo(ctx context.Context) error {
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: w.ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
 	w.repo, w.sum.StateOnly = repo, repo == nil
+	if repo != nil {
+		w.branch = repo.Current()
+	}
 	return nil
 }
 

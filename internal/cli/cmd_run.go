@@ -166,6 +166,9 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 	if layout == "" {
 		return &convention.UnknownKindError{Kind: kind}
 	}
+	if g.Text != "" && kind == reprise.KindTasks {
+		return misuse("run %s: the list says what to do; it takes no goal", kind)
+	}
 	if g.Text == "" && g.ID == "" && g.Path == "" && !kind.Facts().Goalless {
 		return misuse("run %s: say what to do: %s", kind, cmp.Or(map[reprise.Kind]string{
 			"sdc": "a GOAL or --story FILE", "qa-loop": "--story FILE", "epic": "a GOAL or --epic FILE", "spec-loop": "a GOAL or --spec FILE", "tasks": "--path FILE_OR_FOLDER",

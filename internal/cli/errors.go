@@ -97,6 +97,7 @@ func errorCodes() []errorCode {
 		{exitChanged, has[*engine.StaleError]},
 		{exitUsage, has[*engine.OptionError]},
 		{exitUsage, has[*engine.StepError]},
+		{exitUsage, has[*engine.NameError]},
 		{exitUsage, has[*engine.UnknownQuestionError]},
 		{exitUsage, has[settings.Problems]},
 		{exitUsage, has[*convention.UnknownKindError]},

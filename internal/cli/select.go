@@ -257,9 +257,12 @@ func (a *app) called(ctx context.Context, dir *string, name string, run func(nam
 	return run(nameIn(all.Runs, meant))
 }
 
-// nameIn returns what a run is called in its own project.
+// nameIn returns what a run is called in its own project, where the runs of projects below it
+// are seen as well.
 func nameIn(runs []*reprise.Run, one *reprise.Run) string {
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r.Project != one.Project })
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool {
+		return r.Project != one.Project && one.Project != "" && one.Project != "." && !strings.HasPrefix(r.Project, one.Project+"/")
+	})
 	return reprise.Names(runs)[one]
 }
 
