@@ -148,6 +148,9 @@ func (e *UnsafeError) Hint() string {
 	if e.Begins {
 		return "nothing was created; resolve that, then start it with the same command"
 	}
+	if name := reprise.Pasted(e.Run, ""); name != "" {
+		return "`reprise check " + name + "` shows what blocks and what can be done"
+	}
 	return "`reprise check` shows what blocks and what can be done"
 }
 
