@@ -41,11 +41,11 @@ func (w *local) home(ctx context.Context, f *Attempt) error {
 // switched is what is checked out in the project if it is not the branch that was, "" if it
 // is. It is left: whoever switched there may have been a person.
 func (w *local) switched(f *Attempt) string {
-	if w.repo == nil || f.Inside != "" || w.branch == "" {
+	if w.repo == nil || f.Inside != "" || w.checkedOut == "" {
 		return ""
 	}
 	switch now := w.repo.Current(); now {
-	case w.branch:
+	case w.checkedOut:
 		return ""
 	case "":
 		return "no branch"

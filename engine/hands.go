@@ -367,9 +367,9 @@ func (h *local) takeIn(ctx context.Context, e *End) {
 		found(reprise.CodeLeftProcess, "a process outlived the step and was stopped: "+left, "an agent must stop what it starts", "")
 	}
 	if now := h.switched(&p.Attempt); now != "" {
-		found(reprise.CodeWorktreeForeign, "while it was at work, "+now+" was checked out instead of "+h.branch+", and what follows is committed there",
-			"`git switch "+reprise.Pasted(h.branch, "BRANCH")+"` goes back", "")
-		h.branch = h.repo.Current()
+		found(reprise.CodeWorktreeForeign, "while it was at work, "+now+" was checked out instead of "+h.checkedOut+", and what follows is committed there",
+			"`git switch "+reprise.Pasted(h.checkedOut, "BRANCH")+"` goes back", "")
+		h.checkedOut = h.repo.Current()
 	}
 	if err := h.home(context.WithoutCancel(ctx), &p.Attempt); err != nil {
 		// Accepting the attempt reports the same error again; a failed attempt is

@@ -24,19 +24,19 @@ type work struct {
 	*Engine
 	state
 	Memory
-	store    *durable.Store
-	layout   reprise.Layout
-	playbook reprise.Playbook
-	ref      reprise.Ref
-	repo     *gitx.Repo // nil where the project is in no repository
-	branch   string     // what is checked out in the project, as far as was told; "" for no branch
-	choice   Choice
-	again    map[string]bool // the steps that are done again by it
-	sum      *Summary
-	depth    int               // of a child among its parents
-	within   reprise.Ref       // of a child: itself; zero for the outermost run
-	cast     map[string]string // of a child: who does the work of a role, where its parent names someone else
-	atWork   map[string]*Seen
+	store      *durable.Store
+	layout     reprise.Layout
+	playbook   reprise.Playbook
+	ref        reprise.Ref
+	repo       *gitx.Repo // nil where the project is in no repository
+	checkedOut string     // what is checked out in the project, as far as was told; "" for no branch
+	choice     Choice
+	again      map[string]bool // the steps that are done again by it
+	sum        *Summary
+	depth      int               // of a child among its parents
+	within     reprise.Ref       // of a child: itself; zero for the outermost run
+	cast       map[string]string // of a child: who does the work of a role, where its parent names someone else
+	atWork     map[string]*Seen
 
 	// onRecord is the journal as it was read; nil where the run is worked on.
 	onRecord *journal.Account
@@ -224,7 +224,7 @@ func (w *work) openRepo(ctx context.Context) error {
 	}
 	w.repo, w.sum.StateOnly = repo, repo == nil
 	if repo != nil {
-		w.branch = repo.Current()
+		w.checkedOut = repo.Current()
 	}
 	return nil
 }
