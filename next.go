@@ -82,7 +82,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		for _, s := range r.Spent {
 			d.because(s.Step + ": " + s.Reason)
 		}
-		d.because("it is not tried again by itself: trying it again, or leaving it out, is for a person to decide")
+		d.because("it is left to a person: doing it once more, or leaving it out")
 	case r.State.Open() && r.Until.After(o.Now) && r.Until.Sub(o.Now) <= LongestLimit:
 		d.State, d.Action = Waiting, Wait
 		d.because("waits for a limit or an outage until " + r.Until.UTC().Format("2006-01-02 15:04 MST"))
