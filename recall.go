@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -241,6 +242,8 @@ func (s *Step) recall(ev *Event, at int) {
 		s.journal = underWay
 	case ev.Kind == StepSkipped, ev.Kind == StepFinished && ev.Outcome != "rejected":
 		s.journal = ended
+	case ev.Kind == QuestionAnswered && s.Status == Skipped && strings.HasPrefix(sameWords(ev.Text), ActionSkip):
+		s.journal = ended // the answer is what the files were told
 	case ev.Kind == StepReset, ev.Kind == StepFailed, ev.Kind == StepBlocked, ev.Kind == StepFinished:
 		s.journal = notBegun
 	}
