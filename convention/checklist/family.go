@@ -306,7 +306,7 @@ var families = sync.OnceValue(func() []Family {
 			Sort:   [2]string{"_type", "issue"},
 			Wholes: map[string][]string{"issue_type": {"epic", "convoy", "molecule"}},
 			NoTasks: map[string][]string{
-				"issue_type": {"message", "event", "agent", "role", "gate"},
+				"issue_type": {"message", "event", "agent", "role", "gate", "merge-request", "rig"},
 				"status":     {"pinned"}, "pinned": {"true"}, "is_template": {"true"}, "ephemeral": {"true"},
 			},
 			Ranks: []string{"0", "1", "2", "3", "4"},

@@ -35,6 +35,9 @@ func TestA_line_that_looks_like_a_box_and_is_none_keeps_a_list_from_being_comple
 		"### [ ] T002 b", "## [ ] b", "### T002: b", "- ( ) T002 b", "- ( ) b", "1. T002 b", "1. [ ] T002 b", "- \\[ ] T002 b", "- \\[ \\] T002 b",
 		"T002 b", "**T002** b", "| T002 | b | open |", "- **[ ]** T002 b", "- `[ ]` T002 b", "☐ T002 b", "- ❌ T002 b", "- [x] T002 b — NOT DONE",
 		"- [ T002 b", "- [x T002 b", "- ] T002 b", "- x] T002 b", "[ T002 b",
+		"- ⏳ T002: b", "- 🚧 T002", "* 🔄 **T002** b", "- TODO T002 b", "- TODO: T002 b", "- (pending) T002 b", "- ［ ］ T002 b", "- 【 】 T002 b", "- 【待办】T002 b",
+		"⏳ T002 b", "### 🚧 T002 b", "| ⏳ T002 | b |", "- ⏳ (in progress) T002 b", "- Offen: T002 b", "  - 🚧 T002 b",
+		"T002-T005: still to be written", "- T002–T005 follow", "- 🚧 T002-T005", "T001-T009 are here",
 	} {
 		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
 		told := slices.ContainsFunc(run.Findings, func(f reprise.Finding) bool { return f.Source.Line == 4 })
@@ -47,12 +50,12 @@ func TestA_line_that_looks_like_a_box_and_is_none_keeps_a_list_from_being_comple
 func TestA_link_a_footnote_and_a_tag_are_no_box(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"## [Unreleased] notes", "### T001 was first", "- [x] T002 b\n  T009 is for later", "| a | T009 |", "## [DONE] Polish", "1. Read it", "- (a) first", "T001-T009 are here",
+		"## [Unreleased] notes", "### T001 was first", "- [x] T002 b\n  T009 is for later", "| a | T009 |", "## [DONE] Polish", "1. Read it", "- (a) first", "T000-T001 are here", "- See T001", "- 🚧 T001", "- T000–T001: the start", "- Blocks the rest of T009's kind", "- Read all of T009",
 		"- [text](url)", "- [x](url)", "- [text][ref]", "- [ref]: url", "[^1]: a note", "- [^1] a note", "- [[wiki]]", "[1] Smith", "- [Story] label",
 		"- `[ ]` is open", "Legend: [ ] is open", "```\n- [ ] T009 sample\n```", "<!-- - [ ] T009 sample -->",
 		"- T001 comes first", "- a plain item", "| Name | Text |",
 	} {
-		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
+		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T000 z\n- [x] T001 a\n"+line+"\n")
 		if run.State != reprise.Complete {
 			t.Errorf("%q: %s, %s", line, run.State, run.Reason)
 		}
@@ -62,6 +65,8 @@ func TestA_link_a_footnote_and_a_tag_are_no_box(t *testing.T) {
 func TestA_number_without_a_box_is_a_task_if_it_continues_those_of_the_list(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]reprise.State{
+		"- 🔄 1.3 c": reprise.Waiting, "- TODO 1.3 c": reprise.Waiting, "- (pending) 1.3 c": reprise.Waiting, "- In-progress: 1.3 c": reprise.Waiting,
+		"  - _Requirements: 1.3, 1.4_": reprise.Complete, "- Version 1.3 of it": reprise.Complete, "- 🔄 1.2 c": reprise.Complete, "- ~1.3 MB": reprise.Complete,
 		"- 1.3 c": reprise.Waiting, "1.3 c": reprise.Waiting, "### 1.3 c": reprise.Waiting, "- 1.2 b again": reprise.Complete,
 		"1. c": reprise.Complete, "- 2.0 is the version": reprise.Complete, "  - 1.2.1 c": reprise.Complete, "## 2. More": reprise.Complete,
 	} {

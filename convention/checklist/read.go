@@ -76,6 +76,7 @@ type loose struct {
 	text   string
 	place  place
 	within string // the id of the task above it, or ""
+	phase  string // of an entry that is named like a task
 }
 
 // place is where a file gives the status of a task: a Markdown box or label, or a value.

@@ -2,17 +2,13 @@ package checklist
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -68,6 +64,7 @@ func (l *list) readBoxes() {
 			it.id, it.phase = number+"."+it.id, heading
 		}
 		it.needs = l.family.needed(it.text)
+		it.text = struckOn(md, c.Line, it.text)
 		tags, text := cutTags(it.text)
 		if at.status == reprise.Done && denied.MatchString(text) {
 			at.status, at.word = reprise.Unknown, at.word+" "+denied.FindString(text)
@@ -183,78 +180,6 @@ func (l *list) readTwice(sections []doc.Section) {
 	}
 }
 
-// readOdd finds lines that were meant as tasks and that the list does not have: without a
-// box, or with one written differently. Whether they are done is unknown.
-func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
-	for _, line := range md.Lines { // a line that begins with a comment is all comment
-		if _, after, _ := strings.Cut(line.Text, "-->"); line.Hidden && isBox(after) {
-			l.loose = append(l.loose, loose{text: strings.TrimSpace(after), place: place{source: l.file.At(line.No)}})
-		}
-	}
-	for _, line := range md.All().Lines() {
-		// Odd content inside a box leaves the task known, and is asked about.
-		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
-			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
-		}
-		if slices.ContainsFunc(boxes, func(c doc.Check) bool { return c.Line == line.No && "["+c.Mark+"]" != l.family.Parallel }) {
-			continue
-		}
-		cells := []string{line.Text}
-		if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
-			cells = strings.Split(strings.Trim(line.Text, " \t>|"), "|")
-		}
-		_, number := l.within(line.No)
-		for i, cell := range cells {
-			it := doc.ItemOf(cell)
-			if !l.meant(it, number, i == 0) {
-				continue
-			}
-			l.loose = append(l.loose, loose{text: cmp.Or(strings.Trim(it.Text, "* "), strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
-			break
-		}
-	}
-}
-
-// meant reports whether an item below a heading with a number was meant as a task: it
-// names one after what could be a box, names one that the list does not have at the start
-// of a line, or has a mark in a box.
-func (l *list) meant(c doc.Item, number string, starts bool) bool {
-	it, named := l.family.match(c.Text)
-	if whole, ok := l.family.match(c.Bullet + c.Text); ok && c.Box == "" && strings.TrimSpace(c.Bullet) == c.Bullet {
-		it, named = whole, true // the start of its number is not that of an item
-	}
-	fresh := named && l.fresh(it.id, number)
-	l.names = l.names || fresh && (c.Box != "" || strings.HasPrefix(c.Bullet, "#"))
-	switch {
-	case c.Box == "":
-		return fresh && starts && (c.Bullet != "" || !c.Indented) && l.tells(it.id)
-	case c.Doubtful():
-		return fresh
-	case c.Box[0] != '(' && c.After != "" && strings.ContainsAny(c.After[:1], "([:"):
-		return false
-	}
-	return c.Boxed() || named && c.Bullet != "" && c.Box[0] != '('
-}
-
-// fresh reports whether the list has no task with an id below a heading with a number.
-func (l *list) fresh(id, number string) bool {
-	return !slices.ContainsFunc(l.items, func(o item) bool {
-		return o.id == id || strings.HasSuffix(o.id, "."+id) && (number == "" || o.id == number+"."+id)
-	})
-}
-
-// tells reports whether an id alone shows that a line is about a task. A number does not,
-// unless it continues those that the list has: items and versions begin with one, too.
-func (l *list) tells(id string) bool {
-	if _, bare := l.family.match("7 x"); !bare {
-		return true
-	}
-	last := strings.LastIndexByte(id, '.')
-	return last > 0 && slices.ContainsFunc(l.items, func(o item) bool {
-		return strings.HasPrefix(o.id, id[:last+1]) && strings.Count(o.id, ".") == strings.Count(id, ".")
-	})
-}
-
 // merged finds a line that other programs read as several, because only a carriage return
 // separates them.
 var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
@@ -269,7 +194,7 @@ var putOff = func() *regexp.Regexp {
 		`(?:\*\*|__|[\[(])` + word + `[^()\[\]*]*(?:\*\*|__|[\])])[.\s]*$|` +
 		`(?:[—–.;:]|\s-)\s+` + word + ends + `|(?:^|[—–.;:(\[*]\s*|\s-\s+)Deferred (?:to|until)\b|` +
 		`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])][.\s]*$|` +
-		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
+		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~[^~]+~~\s*(?:$|[(\[*_:.;—–→~\p{So}-]|REMOVED\b|` + word + `)`)
 }()
 
 // denied matches what at the end of a ticked task says that it is not done.
@@ -317,50 +242,25 @@ func putOffIn(text string, tags []string) string {
 	return ""
 }
 
-// dependsOn matches how people write into a task's text, or on a line below it, which others
-// come before it: in brackets, set off in underscores, or in a sentence. In a sentence a bare
-// number is not an id.
-var dependsOn = regexp.MustCompile(`(?i)[(\[](?:depends(?: on)?|deps?|dependencies|blocked by|needs|requires|after):? ([^()\[\]]+)[)\]]|` +
-	`_(?:depends(?: on)?|dependency|dependencies|blocked by): *([^_]+)_|` +
-	`\b(?:depends on|dependency|dependencies|blocked by)\b[:*]* +([A-Z][\w-]*\d(?:(?:,? and |, ?| & )[A-Z][\w-]*\d)*)`)
-
-// needed returns the ids that a task's text names as coming before it. Anything that is
-// not an id is a remark.
-func (f *Family) needed(text string) (ids []string) {
-	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
-		for _, word := range strings.FieldsFunc(m[1]+m[2]+m[3], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
-			first, last, _ := strings.Cut(strings.NewReplacer("–", "-", "—", "-").Replace(word), "-")
-			if id := f.idAlone(word); id != "" {
-				ids = append(ids, id)
-			} else if from := f.idAlone(first); from != "" {
-				ids = append(ids, upTo(from, f.idAlone(last))...)
-			}
+// struckOn returns the text of the task on a line, up to the end of what is struck through
+// if that is on the lines that continue it.
+func struckOn(md *doc.Markdown, line int, text string) string {
+	if strings.Count(text, "~~")%2 == 0 {
+		return text
+	}
+	long := text
+	for _, next := range md.All().Lines() {
+		switch {
+		case next.No <= line:
+			continue
+		case strings.TrimSpace(next.Text) == "" || strings.HasPrefix(next.Text, "#") || doc.ItemOf(next.Text).Bullet != "":
+			return text
+		}
+		if long += " " + strings.TrimSpace(next.Text); strings.Contains(next.Text, "~~") {
+			return long
 		}
 	}
-	return ids
-}
-
-// idAlone returns the id that a word is, "" if it is none. A family may know its ids only by
-// the text that follows.
-func (f *Family) idAlone(word string) string {
-	for _, text := range []string{"", " x", ": x"} {
-		if it, ok := f.match(word + text); ok && f.Item != nil && (it.text == "" || it.text == "x") {
-			return it.id
-		}
-	}
-	return ""
-}
-
-// upTo returns the ids from one up to another that differs from it only in its last
-// number.
-func upTo(from, to string) (ids []string) {
-	prefix := strings.TrimRight(from, "0123456789")
-	n, err := strconv.Atoi(from[len(prefix):])
-	last, errTo := strconv.Atoi(strings.TrimPrefix(to, prefix))
-	for i := n; err == nil && errTo == nil && i <= min(last, n+100); i++ {
-		ids = append(ids, fmt.Sprintf("%s%0*d", prefix, len(from)-len(prefix), i))
-	}
-	return ids
+	return text
 }
 
 // stuck matches the line that agents write below a task they cannot do.

@@ -72,6 +72,7 @@ func (l *list) readEntries() bool {
 			break
 		}
 	}
+	l.readNoStatus()
 	l.group()
 	if k := l.family.Keys.Branch; k != "" && root.Kind == doc.Map {
 		l.branch = ledger.Branch(ledger.Root(l.file, root).In(k).Plain())
@@ -79,6 +80,7 @@ func (l *list) readEntries() bool {
 	if l.family.Form != Lines {
 		k := l.family.Keys
 		l.readElsewhere(ledger.Root(l.file, root), Keys{ID: cmp.Or(k.ID, "id"), Text: cmp.Or(k.Text, "title|name"), Status: cmp.Or(k.Status, "status")})
+		l.readScattered(ledger.Root(l.file, root))
 	}
 	l.turn()
 	return true
@@ -96,33 +98,6 @@ func (l *list) turn() {
 			}
 			return it != nil && whole.holds
 		})
-	}
-}
-
-// readElsewhere finds entries with a status in lists that are not where the family has its
-// tasks. What is open there is left to do, and no one would be assigned.
-func (l *list) readElsewhere(v ledger.Value, k Keys) {
-	if v.Node == nil || slices.Contains(l.lists, v.Node) {
-		return
-	}
-	entries := v.Entries(0)
-	for _, e := range entries {
-		l.readElsewhere(e.Value, k)
-	}
-	name := func(e ledger.Entry) string { return cmp.Or(spelled(e.Value, k.Text).Plain(), e.In(k.ID).Plain()) }
-	if !v.Is(doc.List) || len(entries) == 0 || slices.ContainsFunc(entries, func(e ledger.Entry) bool {
-		return !e.Is(doc.Map) || name(e) == "" || spelled(e.Value, k.Status).Node == nil
-	}) {
-		return
-	}
-	l.ours = true
-	for _, e := range entries {
-		for _, said := range allSpelled(e.Value, k.Status) {
-			if status := l.means(said.Plain()); !status.Closed() {
-				l.loose = append(l.loose, loose{text: name(e), place: place{word: said.Plain(), status: status, source: l.file.At(said.Line)}})
-				break
-			}
-		}
 	}
 }
 

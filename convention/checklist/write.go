@@ -242,7 +242,7 @@ func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.
 func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Status, ev reprise.Event) {
 	open := slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool {
 		return o.id != part.id && !o.optional && !o.status().Closed()
-	})
+	}) || whole.leads && slices.ContainsFunc(l.left(), func(b loose) bool { return b.phase == whole.phase })
 	switch {
 	case status.Closed() && !open && !whole.status().Closed():
 		l.set(c, whole, reprise.Done, ev)
