@@ -186,7 +186,8 @@ var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 
 // putOff matches what in a text says that its task is deferred or given up: a word at the
 // start or the end that is set off, or a text that is struck through. Elsewhere such a
-// word is what the task is about.
+// word is what the task is about, and a single word that is struck through was replaced by
+// those after it.
 var putOff = func() *regexp.Regexp {
 	const word = `(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b`
 	const ends = `(?:\s*(?:[:.(—–]|-\s|$)|\s+(?i:to|until|by)\b)`
@@ -194,7 +195,7 @@ var putOff = func() *regexp.Regexp {
 		`(?:\*\*|__|[\[(])` + word + `[^()\[\]*]*(?:\*\*|__|[\])])[.\s]*$|` +
 		`(?:[—–.;:]|\s-)\s+` + word + ends + `|(?:^|[—–.;:(\[*]\s*|\s-\s+)Deferred (?:to|until)\b|` +
 		`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])][.\s]*$|` +
-		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~[^~]+~~\s*(?:$|[(\[*_:.;—–→~\p{So}-]|REMOVED\b|` + word + `)`)
+		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~[^~]*[^\w~-][^~]*~~|^~~[^~]+~~\s*(?:\S*$|[^\s\pL\pN\x60,/&+]|(?i:REMOVED\b|` + word + `))`)
 }()
 
 // denied matches what at the end of a ticked task says that it is not done.

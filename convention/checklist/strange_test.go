@@ -28,9 +28,10 @@ func TestNeeds_are_read_however_they_are_written(t *testing.T) {
 func TestA_task_is_struck_through_only_as_a_whole(t *testing.T) {
 	t.Parallel()
 	for text, started := range map[string]bool{
-		"T002 ~~Configure it\n  with care~~": false, "T002 ~~Configure it~~ (dropped)": false, "T002 ~~Configure it~~ REMOVED": false, "~~T002~~ **REMOVED**": false,
+		"T002 ~~Configure it\n  with care~~": false, "T002 ~~Configure it~~ (dropped)": false, "T002 ~~Configure it~~ REMOVED": false, "T002 ~~Configure it~~（取消）": false, "T002 ~~Configure it~~ 已取消": false, "T002 ~~Configure~~ moved to T009": false,
+		"T002 ~~Open an issue~~ Issue opened: #5": false, "T002 ~~移至~~ 见 group 3": false, "~~T002~~ **REMOVED**": false,
 		"T002 ~~Configure it\n  with\n  care~~ — moved": false, "~~T002 Configure it\n  with care~~": false,
-		"T002 ~~Configure~~ Verify it": true, "T002 ~~Configure\n  it~~ Verify it": true, "T002 ~~ is a mark\n\n~~": true, "T002 ~~ is a mark\n- ~~": true,
+		"T002 ~~Configure~~ Verify it": true, "T002 ~~Configure~~ Verify ~~it~~ all": true, "T002 ~~ is a mark\n\n~~": true, "T002 ~~ is a mark\n- ~~": true,
 	} {
 		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n- [ ] "+text+"\n")
 		if (len(run.Next) > 0) != started || run.State == reprise.Complete {
