@@ -55,6 +55,7 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 	said := q.Option(q.Answer)
 	for _, end := range ends {
 		switch said {
+		case "": // no option
 		case d.Done:
 			end.At, end.Listed = zeroTime, nil
 			then = append(then, end)
@@ -62,6 +63,8 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 			reset := resetBy(end.Step)
 			reset.Listed = end.Listed
 			then = append(then, reset)
+		case d.Skip:
+			then = append(then, leftOut(end.Step))
 		}
 	}
 	if said == d.Again {

@@ -19,8 +19,9 @@ type Doubt struct {
 	Question reprise.Asked
 	// Ends are the events that would record the steps as done.
 	Ends []reprise.Event
-	// Done and Again are the answers.
-	Done, Again string
+	// Done, Again and Skip are the answers; Skip is "" where the files
+	// cannot say that a step is left out.
+	Done, Again, Skip string
 	// Finding is shown beside the question.
 	Finding reprise.Finding
 }
@@ -37,6 +38,9 @@ const (
 	UnknownPrefix     = "unknown-"
 	OverwrittenPrefix = "overwritten-"
 )
+
+// isDone is the answer that steps need not be done again.
+const isDone = "it is done"
 
 // AsksDoubt reports whether a question is about a doubt.
 func AsksDoubt(id string) bool {
@@ -106,11 +110,6 @@ func doubts(v *View) (out []Doubt) {
 			"was started and cut off, and the journal has lost that", "were started and cut off, and the journal has lost that",
 			"only the run's files say that " + strings.Join(stepsOf(begun), ", ") + " started: nothing is started again until you decide",
 		},
-		{
-			unknown, UnknownPrefix, "do it", reprise.CodeUnknownStatus,
-			"is not clearly marked done or open in the run's files", "are not clearly marked done or open in the run's files",
-			"whether " + strings.Join(stepsOf(unknown), ", ") + " was done is unknown: nothing after it is started until you decide",
-		},
 	} {
 		says, asks := sort.many, "Are they done?"
 		switch len(sort.ends) {
@@ -119,8 +118,18 @@ func doubts(v *View) (out []Doubt) {
 		case 1:
 			says, asks = sort.one, "Is it done?"
 		}
-		d := Doubt{Prefix: sort.prefix, Ends: sort.ends, Done: "it is done", Again: sort.again, Finding: reprise.Finding{Code: sort.code, Message: sort.told}}
+		d := Doubt{Prefix: sort.prefix, Ends: sort.ends, Done: isDone, Again: sort.again, Finding: reprise.Finding{Code: sort.code, Message: sort.told}}
 		out = append(out, d.about(v.Run, strings.Join(stepsOf(sort.ends), ", ")+" "+says+". "+asks))
+	}
+	for _, end := range unknown { // what the files say of one tells nothing about another
+		d := Doubt{
+			Prefix: UnknownPrefix, Ends: []reprise.Event{end}, Done: isDone, Again: "do it",
+			Finding: reprise.Finding{Code: reprise.CodeUnknownStatus, Message: "whether " + end.Step + " was done is unknown: nothing after it is started until you decide"},
+		}
+		if v.canSkip(end.Step) {
+			d.Skip = "leave it out"
+		}
+		out = append(out, d.about(v.Run, end.Step+" is not clearly marked done or open in the run's files. Is it done?"))
 	}
 	return append(append(out, removed(v)...), v.overwritten()...)
 }
@@ -220,6 +229,9 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	d.Finding.Severity, d.Finding.Subject = reprise.Warning, d.Ends[0].Step
 	d.Finding.Source, d.Finding.Hint = reprise.Source{File: r.Path}, "`reprise log` shows what was recorded"
 	d.Question = reprise.Asked{Text: text, Options: []string{d.Done, d.Again}, Closed: true}
+	if d.Skip != "" {
+		d.Question.Options = append(d.Question.Options, d.Skip)
+	}
 	var which strings.Builder
 	for _, end := range d.Ends {
 		fmt.Fprintf(&which, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())

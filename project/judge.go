@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,7 +177,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	}
 	j.Result = res
 	for _, r := range runs {
-		j.views[r] = newView(Record{Run: r}, Scope{Observed: reprise.Observed{Now: opts.Now}})
+		j.views[r] = newView(Record{Run: r}, Scope{Files: os.DirFS(j.Root), Observed: reprise.Observed{Now: opts.Now}})
 	}
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)

@@ -47,6 +47,8 @@ type View struct {
 	Changed  *Remeasured
 	Decision reprise.Decision
 	Now      time.Time
+
+	canSkip func(step string) bool // whether the files can record that a step is skipped
 }
 
 // Record is a run as its files describe it, with its journal.
@@ -117,6 +119,7 @@ func newView(rec Record, s Scope) *View {
 	if v.History == nil {
 		v.History = &journal.History{}
 	}
+	v.canSkip = func(step string) bool { return s.canSkip(rec.Run, step) }
 	return v
 }
 

@@ -251,7 +251,9 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 	for _, j := range list {
 		doc.Open = append(doc.Open, report.NewQuestions(j.open())...)
 	}
-	doc.Next = s.replies(list[0].name, list[0].open())
+	if s.asks() || len(list[0].open()[0].Options) == 0 { // else there is a command for each answer
+		doc.Next = s.replies(list[0].name, list[0].open())
+	}
 	return s.print(doc, func(p *page) {
 		for i, j := range list {
 			if i > 0 {
@@ -259,9 +261,16 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 			}
 			p.marked("", "◇", cyan, subject(j.run), linesTitle)
 			for _, q := range j.open() {
+				if s.asks() {
+					p.asked(q)
+					continue
+				}
+				options := q.Options
+				q.Options = nil // each is shown with its command
 				p.asked(q)
-				if !s.asks() {
-					p.line("      %s", s.answering(j.name, q))
+				q.Options = options
+				for _, command := range s.answering(j.name, q) {
+					p.line("      %s", command)
 				}
 			}
 			if s.asks() {

@@ -364,12 +364,9 @@ func (s *job) unattended(j judged, need engine.Need, about ...reprise.Question) 
 	case need == engine.NeedsAnswer:
 		hint = "`" + s.command("answer", j.name) + "` answers it"
 		if open := append(about, j.open()...); len(open) > 0 {
-			hint = "`" + s.answering(j.name, open[0]) + "` answers it"
-			for i, option := range open[0].Options {
-				if i > 0 {
-					hint += fmt.Sprintf(", `--option %d`", i+1)
-				}
-				hint += " with " + strconv.Quote(option)
+			hint = "`" + s.replies(j.name, open) + "` answers it"
+			if len(open[0].Options) > 0 {
+				hint = "`" + s.command("answer", j.name, "--list") + "` shows a command for each answer"
 			}
 		}
 		hint += ", then `" + s.command("resume", j.name) + "` continues"

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,22 +90,31 @@ func (a *app) command(verb, name string, flags ...string) string {
 	return commandWords(append(words, flags...))
 }
 
-// answering returns the command that answers a question: with the first offered answer,
-// or with dots for the user to replace.
-func (a *app) answering(name string, q reprise.Question) string {
-	if len(q.Options) > 0 {
-		return a.command("answer", name, "--question", q.ID, "--option", "1")
+// answering returns the commands that answer a question: one for each offered answer, with
+// what it means as a comment, or one with dots for the user to replace. None of them is the
+// default: which one is pasted decides.
+func (a *app) answering(name string, q reprise.Question) []string {
+	if len(q.Options) == 0 {
+		return []string{a.command("answer", name, "--question", q.ID, "--text", unsaid)}
 	}
-	return a.command("answer", name, "--question", q.ID, "--text", unsaid)
+	var out []string
+	for i, means := range q.Options {
+		out = append(out, a.command("answer", name, "--question", q.ID, "--option", strconv.Itoa(i+1))+"  # "+plain(means))
+	}
+	return out
 }
 
-// replies returns the command that answers questions of a run, the first of them where no
-// one can be asked.
+// replies returns the command that leads to the answers of a run's questions. It answers
+// none of them itself: where no one can be asked, it has dots for the user to replace, or
+// lists a command for each answer.
 func (a *app) replies(name string, open []reprise.Question) string {
-	if len(open) == 0 || a.asks() {
+	switch {
+	case len(open) == 0 || a.asks():
 		return a.command("answer", name)
+	case len(open[0].Options) == 0:
+		return a.answering(name, open[0])[0]
 	}
-	return a.answering(name, open[0])
+	return a.command("answer", name, "--list")
 }
 
 // unsaid stands for an answer still to be given; it is not itself accepted.
