@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,8 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		last := j.lastHere(homes, r, opts)
 		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver {
 			r.Report(handedOver(r, last.Text))
+		} else if file := j.fleetMark(homes, r); file != "" {
+			r.Report(onFleet(r, file))
 		}
 		ours := last.At
 		for _, dir := range Around(j.Root, r.Path) {
@@ -153,6 +156,31 @@ func handedOver(r *reprise.Run, branch string) reprise.Finding {
 		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s && git fetch origin %s && git worktree add --detach %s FETCH_HEAD && reprise resume %s --adopt -C %s`",
 			name, reprise.Pasted(branch, "BRANCH"), dir, name, dir),
 	}
+}
+
+// onFleet reports that the fleet has a run open, as its branch says, which is checked out here.
+func onFleet(r *reprise.Run, file string) reprise.Finding {
+	name := reprise.Pasted(r.ID, "RUN")
+	return reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: file},
+		Message: "the fleet has it open and works on it on this branch",
+		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge the branch; if the fleet is gone for good, `rm %s` takes the run over",
+			name, reprise.Pasted(file, "FILE")),
+	}
+}
+
+// fleetMark returns the file which says that the fleet has a run open, "" if it has not. One
+// that cannot be looked at counts as there.
+func (j *Judgement) fleetMark(homes map[string]*home, r *reprise.Run) string {
+	h := homeAt(homes, j.Root)
+	if h == nil {
+		return ""
+	}
+	file := durable.FleetMark(cmp.Or(h.named(r.Ref), journal.Name(r.Ref)))
+	if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return ""
+	}
+	return file
 }
 
 // lastHere returns what was last recorded about a run in the project's own state folder.

@@ -47,6 +47,7 @@ type turn struct {
 	starts  []Start
 	until   time.Time
 	over    bool // nothing is left to do
+	left    bool // the fleet leaves the run
 
 	made string // the commit that the branch is at afterwards
 	tip  commit // what it says
@@ -120,11 +121,20 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 			return err
 		}
 	}
+	root := filepath.Join(c.Dir, filepath.FromSlash(in.Folder))
+	if err := unmark(root); err != nil {
+		return err
+	}
 	if err := a.prepare(ctx, at, t, carried); err != nil {
 		return err
 	}
 	if err := f(t); err != nil {
 		return lasting(err)
+	}
+	if !t.left {
+		if err := mark(root, c.branch); err != nil {
+			return err
+		}
 	}
 	note, err := json.Marshal(result)
 	if err != nil {
@@ -194,7 +204,7 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if in.Stop {
+		if t.left = in.Stop; in.Stop {
 			cancel() // nothing more is started
 		}
 		var sum *engine.Summary
@@ -225,7 +235,8 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 		// The server takes 2 MB; the branch has the rest.
 		doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
 		d.Left, d.Until = &doc, sum.Until
-		t.over = len(sum.Left)+len(sum.Questions) == 0 && sum.Until.IsZero()
+		settled := len(sum.Questions) == 0 && sum.Until.IsZero()
+		t.left, t.over = t.left || settled, settled && len(sum.Left) == 0
 	}
 	d.Questions = newQuestions(sum.Questions, t.e.Carried.Waits)
 	return nil

@@ -169,6 +169,9 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (*Checkout, err
 			return nil, errors.Join(err, c.Close())
 		}
 	}
+	if err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder))); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return c, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,7 +27,14 @@ type Begun struct {
 	// Ignored are the files of it that the project's .gitignore names. They are on the
 	// branch all the same: the fleet has no other disk.
 	Ignored []string
+	// From is what it was begun from; nil if that is not known.
+	From *From `json:",omitempty"`
 }
+
+// From is what a run was begun from: a kind or a file, and the goal.
+type From struct{ What, Text, Path string }
+
+func (f From) String() string { return strings.Join(strings.Fields(f.What+" "+f.Path+" "+f.Text), " ") }
 
 // Begin makes a run on a branch of its own, from what is committed in the clone. A branch
 // that is there already is the run's, and stays as it is. Without a name, a run that was
@@ -147,11 +155,18 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	}
 	branch := "refs/heads/" + Branch(run.ID)
 	found, err := m.Fetch(ctx, branch)
-	if err != nil || found[branch] != "" {
+	if err != nil {
 		return run, err
+	}
+	run.From = &From{path.Clean(filepath.ToSlash(what)), g.Text, g.Path}
+	if at := found[branch]; at != "" {
+		return run, f.same(ctx, m, run, at)
 	}
 	if here, _, err := recorded(filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), run.Ref); err != nil || len(here) > 0 {
 		return run, cmp.Or(err, error(&BegunHereError{run.ID}))
+	}
+	if err := mark(e.Dir, Branch(run.ID)); err != nil {
+		return run, err
 	}
 	message, err := withNote("reprise: start "+run.ID, run)
 	if err != nil {
@@ -168,6 +183,44 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 		return run, err
 	}
 	return run, c.Push(ctx, commit, branch, "")
+}
+
+// same checks that the run of a name, whose branch is at a commit, is of what run says. A goal
+// that is left out is that of the run. Where the branch does not tell, its files do.
+func (f *Fleet) same(ctx context.Context, m *Mirror, run Begun, at string) error {
+	message, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, "log", "--first-parent", "-1", "--format=%B", "--grep", "^reprise: start ", at)
+	if err != nil {
+		return err
+	}
+	var was Begun
+	if message != "" && readNote(message, &was) == nil && was.From != nil && was.ID == run.ID {
+		now, then := *run.From, *was.From
+		if now.What != then.What || now.Text != "" && now.Text != then.Text || now.Path != "" && now.Path != then.Path {
+			return &OtherRunError{run.From.String(), run.ID, then.String()}
+		}
+		return nil
+	}
+	c, err := m.Checkout(ctx, at, Branch(run.ID))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ref, err := f.findIn(ctx, c.Dir, run.ID)
+	if err != nil {
+		return err
+	}
+	of, _ := engine.Origin(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)), ref)
+	if of = cmp.Or(of, string(ref.Kind)); of != run.From.What {
+		return &OtherRunError{run.From.String(), run.ID, of}
+	}
+	return nil
+}
+
+// OtherRunError says that a name is that of another run.
+type OtherRunError struct{ What, Name, Of string }
+
+func (e *OtherRunError) Error() string {
+	return fmt.Sprintf("run %s: the run %s is of %s; give this one another name with --id", e.What, e.Name, e.Of)
 }
 
 // UnknownFlowError says that there is neither a kind nor a committed file of this name.

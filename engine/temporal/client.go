@@ -44,7 +44,7 @@ func Open(ctx context.Context, c client.Client, dir string) (*Fleet, error) {
 		return nil, err
 	}
 	remote, err := git(ctx, dir, nil, "remote", "get-url", "origin")
-	return &Fleet{Client: c, Clone: top, Folder: strings.TrimSuffix(prefix, "/"), Remote: remote}, err
+	return &Fleet{Client: c, Clone: top, Folder: strings.TrimSuffix(prefix, "/"), Remote: absolute(top, remote)}, err
 }
 
 // ID is the workflow of a run, nameOf the run of a workflow.
@@ -185,6 +185,11 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 // stopped. It returns once that is so.
 func (f *Fleet) Stop(ctx context.Context, name string) error {
 	if err := f.Client.CancelWorkflow(ctx, f.ID(name), ""); err != nil {
+		if isNotFound(err) {
+			if had, failed := f.release(ctx, name); had || failed != nil {
+				return failed
+			}
+		}
 		return f.known(ctx, name, err)
 	}
 	err := f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, nil)

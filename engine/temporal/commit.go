@@ -79,7 +79,7 @@ func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) 
 func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 	own, travels := filepath.Join(o.Folder, stateDir), o.Also
 	if o.Journal {
-		payloads, err := c.payloads(o.Folder)
+		payloads, err := c.payloads(o)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,12 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 	} else if _, err = c.git(ctx, "add", "-A", "--", "."); err == nil {
 		_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
 		if o.Journal {
-			travels = append(travels, filepath.Join(o.Folder, journalDir))
+			for _, files := range o.journals() {
+				found, _ := filepath.Glob(filepath.Join(literal(c.Dir), files))
+				for _, file := range found {
+					travels = append(travels, strings.TrimPrefix(file, c.Dir+string(filepath.Separator)))
+				}
+			}
 		}
 	}
 	if err != nil {
@@ -108,6 +113,17 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 	}
 	if len(also) > 0 {
 		if _, err := c.git(ctx, append([]string{"add", "-A", "-f", "--"}, also...)...); err != nil {
+			return err
+		}
+	}
+	if o.Mark != "" {
+		blob, err := c.feed(ctx, []byte(o.Mark+"\n"), "hash-object", "-w", "--stdin")
+		for _, name := range o.Of {
+			if err == nil {
+				_, err = c.git(ctx, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+filepath.ToSlash(filepath.Join(o.Folder, durable.FleetMark(name))))
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -143,10 +159,11 @@ func (c *Checkout) ignored(ctx context.Context, path string) ([]string, error) {
 }
 
 // payloads are the files beside the journals that hold a part of them.
-func (c *Checkout) payloads(folder string) (names []string, err error) {
-	logs, err := filepath.Glob(filepath.Join(c.Dir, folder, journalDir, "*.log"))
-	if err != nil {
-		return nil, err
+func (c *Checkout) payloads(o CommitOptions) (names []string, err error) {
+	var logs []string
+	for _, files := range o.journals() {
+		found, _ := filepath.Glob(filepath.Join(literal(c.Dir), files))
+		logs = append(logs, slices.DeleteFunc(found, func(name string) bool { return filepath.Ext(name) != ".log" })...)
 	}
 	for _, log := range logs {
 		text, err := os.ReadFile(log)
@@ -154,7 +171,7 @@ func (c *Checkout) payloads(folder string) (names []string, err error) {
 			return nil, err
 		}
 		for _, name := range durable.Payloads(text) {
-			names = append(names, filepath.Join(folder, name))
+			names = append(names, filepath.Join(o.Folder, name))
 		}
 	}
 	return names, nil
@@ -165,9 +182,23 @@ type CommitOptions struct {
 	Parents []string
 	Folder  string   // of the project in the repository
 	Journal bool     // the journals go with it
+	Of      []string // the names of those that do; nil for all that are there
+	Mark    string   // the branch on which the fleet has these from now on, "" if it has not
 	Ignored bool     // and what git ignores, too
 	Also    []string // files that go with it although git ignores them
 	Without []string // files that stay as they are in the first parent
+}
+
+// journals are patterns for the files of the journals that go with a commit.
+func (o *CommitOptions) journals() (out []string) {
+	in := filepath.Join(literal(o.Folder), journalDir)
+	if o.Of == nil {
+		return []string{filepath.Join(in, "*")}
+	}
+	for _, name := range o.Of { // a name has letters, digits and dashes alone
+		out = append(out, filepath.Join(in, name+"-[0-9][0-9][0-9][0-9][0-9][0-9].log"), filepath.Join(in, name+".*"))
+	}
+	return out
 }
 
 // withoutJournal makes a commit on top of another that has none of our own files but those

@@ -103,7 +103,7 @@ func tail(text string, n int) string {
 func Identity(remote string) string {
 	name := strings.TrimSuffix(strings.TrimRight(remote, "/"), ".git")
 	if filepath.IsAbs(name) || strings.HasPrefix(name, "file://") {
-		name = strings.TrimPrefix(name, "file://")
+		name = filepath.Clean(strings.TrimPrefix(name, "file://"))
 		return fmt.Sprintf("%s-%x", filepath.Base(name), sha256.Sum256([]byte(name)))[:len(filepath.Base(name))+9]
 	}
 	if _, rest, ok := strings.Cut(name, "://"); ok {
@@ -115,7 +115,23 @@ func Identity(remote string) string {
 		name = name[i+1:]
 	}
 	host, path, _ := strings.Cut(name, "/")
+	if scheme, _, ok := strings.Cut(remote, "://"); ok {
+		host = strings.TrimSuffix(host, usualPort[strings.ToLower(scheme)])
+	}
 	return strings.ToLower(host) + "/" + path
+}
+
+// usualPort is the port that an address means which names none.
+var usualPort = map[string]string{"ssh": ":22", "git+ssh": ":22", "https": ":443", "http": ":80", "git": ":9418"}
+
+// absolute is the address of a remote as everyone can use it: git takes a path that is not
+// absolute from the top of the clone.
+func absolute(top, remote string) string {
+	host, _, short := strings.Cut(remote, ":")
+	if short && !strings.Contains(host, "/") || filepath.IsAbs(remote) {
+		return remote
+	}
+	return filepath.Join(top, remote)
 }
 
 // Branch is the branch of a run on the remote.

@@ -19,6 +19,7 @@ import (
 	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 )
 
 // HandOver brings to the branch of a run what this clone has of it and the remote has not:
@@ -43,6 +44,9 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err e
 			return err
 		}
 		if _, err := store.Take(ctx); err != nil {
+			if _, is := errors.AsType[*durable.CopiedError](err); is {
+				err = &copiedError{err, ref.ID}
+			}
 			return err
 		}
 		defer store.Release()
@@ -58,6 +62,20 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err e
 		return j.Note(reprise.Event{Kind: reprise.EngineLeft, At: time.Now(), Actor: "reprise-fleet", Outcome: reprise.HandedOver, Text: Branch(ref.ID)})
 	})
 	return run, err
+}
+
+// copiedError says that the clone is a copy of another one. What it has of a run is not handed
+// over by accident.
+type copiedError struct {
+	error
+	run string
+}
+
+func (e *copiedError) Unwrap() error { return e.error }
+
+// Hint says what a person can do; the program has no --adopt of its own.
+func (e *copiedError) Hint() string {
+	return "hand it over from the original, or go on in this copy first: `reprise resume " + reprise.Pasted(e.run, "RUN") + " --adopt`"
 }
 
 // DivergedError says that a run went on in this clone and on the fleet.
@@ -111,7 +129,7 @@ func (f *Fleet) copyOf(ctx context.Context, m *Mirror, ref reprise.Ref) (*localC
 	}
 	if h.was == "" {
 		h.ahead = true
-		return h, nil
+		return h, h.never(ctx)
 	}
 	more, err := h.records(ctx)
 	if err != nil {
@@ -119,6 +137,53 @@ func (f *Fleet) copyOf(ctx context.Context, m *Mirror, ref reprise.Ref) (*localC
 	}
 	return h, h.compare(ctx, own != "", more)
 }
+
+// never says whether a run without a branch never was on the fleet. If it was, what is here is
+// at best an old copy: the error is a *NoBranchError.
+func (h *localCopy) never(ctx context.Context) error {
+	ours, _, err := recorded(h.root(), h.ref)
+	if err != nil {
+		return err
+	}
+	was := false
+	if n := len(ours); n > 0 {
+		last := ours[n-1].Event
+		was = last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver
+	}
+	if !was && h.Client != nil {
+		_, err := h.Client.DescribeWorkflowExecution(ctx, h.ID(h.ref.ID), "")
+		if was = err == nil; err != nil && !isNotFound(err) {
+			return err
+		}
+	}
+	if !was {
+		return nil
+	}
+	last, err := git(ctx, h.Clone, nil, "for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", "refs/remotes/origin/"+Branch(h.ref.ID), h.branch())
+	if err != nil {
+		return err
+	}
+	return &NoBranchError{h.ref.ID, last}
+}
+
+// NoBranchError says that the branch of a run is gone from the remote. Last is the last
+// commit of it that the clone has, "" for none.
+type NoBranchError struct{ Run, Last string }
+
+func (e *NoBranchError) Error() string {
+	return fmt.Sprintf("resume %s: the remote has no branch %s", e.Run, Branch(e.Run))
+}
+
+// Hint says what a person can do.
+func (e *NoBranchError) Hint() string {
+	if e.Last == "" {
+		return "a clone that fetched it can bring it back: `git push origin refs/remotes/origin/" + Branch(e.Run) + ":refs/heads/" + Branch(e.Run) + "`"
+	}
+	return "this clone has its commit " + e.Last[:12] + "; to bring it back: `git push origin " + e.Last + ":refs/heads/" + Branch(e.Run) + "`"
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *NoBranchError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // compare fills in whether the copy is ahead of the branch on the remote. own is set if the
 // branch is checked out here, more if the journal here has records that the branch has not.
@@ -263,13 +328,17 @@ func (h *localCopy) commit(ctx context.Context) (ignored []string, err error) {
 		return nil, err
 	}
 	defer c.Close()
+	own, others, err := h.apartFrom(ctx)
+	if err != nil {
+		return nil, err
+	}
 	state := filepath.Join(h.Folder, h.ref.Path)
 	in := &Checkout{Dir: h.dir, Base: c.Base, mirror: h.mirror, index: filepath.Join(c.Dir, ".git", "index")}
 	subject := "reprise: hand over " + h.ref.ID
 	if h.was != "" {
 		subject = "reprise: " + h.ref.ID + " went on in a clone" // where the run begins is another commit
 	}
-	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Journal: true, Also: []string{state}})
+	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Journal: true, Of: own, Mark: Branch(h.ref.ID), Also: []string{state}, Without: others})
 	if err == nil {
 		ignored, err = in.ignored(ctx, state)
 	}
@@ -277,4 +346,32 @@ func (h *localCopy) commit(ctx context.Context) (ignored []string, err error) {
 		return nil, err
 	}
 	return ignored, in.Push(ctx, commit, h.branch(), h.was)
+}
+
+// apartFrom tells the run from others in the clone: own are the journals that are brought with
+// it, others the files of runs that are not. Runs of the same layout and another kind may
+// share its state, as stories do with their epic: they come along.
+func (h *localCopy) apartFrom(ctx context.Context) (own, others []string, err error) {
+	logs, err := journals(h.root())
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := project.Judge(ctx, h.root(), project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	own = []string{journal.Name(h.ref)}
+	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
+	for _, r := range found.Runs {
+		if r.Layout != h.ref.Layout || r.Kind == h.ref.Kind && r.Path != h.ref.Path {
+			if filepath.IsLocal(r.Path) && !within(r.Path, h.ref.Path) && !within(h.ref.Path, r.Path) {
+				others = append(others, ":(literal)"+filepath.ToSlash(filepath.Join(h.Folder, r.Path)))
+			}
+			continue
+		}
+		if i := slices.IndexFunc(logs, func(log string) bool { return journal.Placed(log, r.Ref) }); i >= 0 && !slices.Contains(own, logs[i]) {
+			own = append(own, logs[i])
+		}
+	}
+	return own, others, nil
 }

@@ -65,9 +65,18 @@ func (s *shared) here(ref reprise.Ref, until string) (*engine.Summary, error) {
 	return e.Resume(s.Context(), ref, engine.Choice{Until: until})
 }
 
-// back has a person fetch the branch and do b in a checkout of it.
+// stop has the fleet leave the run.
+func (s *shared) stop() {
+	s.Helper()
+	if _, err := s.a.decide(s.Context(), s.next(), DecideInput{Run: s.run, Stop: true}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// back has a person stop the run, fetch the branch and do b in a checkout of it.
 func (s *shared) back() {
 	s.Helper()
+	s.stop()
 	s.git(s.clone, "fetch", "-q", "origin")
 	s.git(s.clone, "checkout", "-q", Branch("r"))
 	if _, err := s.here(s.run.Ref, "b"); err != nil {

@@ -213,3 +213,52 @@ steps:
 		t.Errorf("what is over is begun anew: %+v %s", r, s.fleet("status").out)
 	}
 }
+
+// What the fleet is working on is not done a second time by whoever checks out the branch, in
+// this clone or a fresh one; after a stop it goes on there. A branch that was deleted is not
+// made from nothing, and a name stands for one run. (issue 19)
+func TestFleet_keeps_what_it_has_open(t *testing.T) {
+	t.Parallel()
+	flow := `name: open
+steps:
+  - {id: g, command: [sh, -c, 'echo "open g $REPRISE_ATTEMPT" >> "$FLEET_LOG"; test "$REPRISE_ATTEMPT" = 1 && sleep 300; echo g > g.txt'], outputs: [g.txt], on_crash: rerun}
+`
+	s := newSite(t, map[string]string{"flow.yaml": flow, "other.yaml": strings.ReplaceAll(flow, "open", "other")})
+	plain := filepath.Join(shared.dir, "reprise")
+	if r := s.fleet("run", "flow.yaml", "--id", "bad name/.."); r.code != 2 {
+		t.Errorf("a name that is none: %+v", r)
+	}
+	s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "open", "--detach", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("g is at work", func() bool { return s.attempts("open", "g") == 1 })
+	if r := s.fleet("run", "other.yaml", "--id", "open", "--detach"); r.code != 2 || !strings.Contains(r.err, "the run open is of flow.yaml") {
+		t.Errorf("another file under the same name: %+v", r)
+	}
+	s.git("fetch", "-q", "origin")
+	s.git("checkout", "-q", "reprise/open")
+	for _, dir := range []string{s.clone, s.checkout("open")} {
+		for _, args := range [][]string{{"check", "open"}, {"resume", "open", "--trust", "--mode", "autopilot"}, {"resume", "open", "--trust", "--adopt", "--mode", "autopilot"}} {
+			if r := s.program(plain, append(args, "-C", dir)...); r.code != 11 || !strings.Contains(r.out+r.err, "reprise-fleet stop open") {
+				t.Errorf("%s in %s: %+v", args, dir, r)
+			}
+		}
+	}
+	s.git("checkout", "-q", "main")
+	r := s.fleet("stop", "open")
+	_, way, _ := strings.Cut(r.out, "checkout beside this one: `")
+	way, _, _ = strings.Cut(way, "`")
+	if r.code != 0 || way == "" {
+		t.Fatal(r)
+	}
+	cmd := exec.Command("sh", "-c", way+" --trust --mode autopilot")
+	cmd.Dir, cmd.Env = s.clone, s.env()
+	if out := s.must(cmd); !strings.Contains(out, "Finished") || s.attempts("open", "g") != 2 {
+		t.Errorf("%d attempts: %s", s.attempts("open", "g"), out)
+	}
+	s.must(exec.Command("git", "-C", s.remote, "update-ref", "-d", "refs/heads/reprise/open"))
+	if r := s.fleet("resume", "open", "--detach"); r.code != 11 || !strings.Contains(r.err, "the remote has no branch reprise/open") || !strings.Contains(r.err, "git push origin ") {
+		t.Errorf("its branch is gone: %+v", r)
+	}
+}

@@ -299,13 +299,25 @@ func TestIdentity_is_that_of_the_repository(t *testing.T) {
 	t.Parallel()
 	for _, remote := range []string{
 		"https://example.org/team/shop.git", "https://me:secret@Example.org/team/shop", "git@example.org:team/shop.git", "ssh://git@example.org/team/shop.git/",
+		"ssh://git@example.org:22/team/shop.git", "https://example.org:443/team/shop.git",
 	} {
 		if got := Identity(remote); got != "example.org/team/shop" {
 			t.Errorf("%s: %s", remote, got)
 		}
 	}
-	if a, b := Identity("/srv/one/shop.git"), Identity("/srv/two/shop.git"); a == b || Identity("file:///srv/one/shop.git") != a {
+	if a, b := Identity("/srv/one/shop.git"), Identity("/srv/two/shop.git"); a == b || Identity("file:///srv/one/shop.git") != a || Identity("/srv/two/../one/shop.git") != a {
 		t.Errorf("%s, %s", a, b)
+	}
+	if got := Identity("ssh://git@example.org:2222/team/shop"); got != "example.org:2222/team/shop" {
+		t.Errorf("a port of its own: %s", got)
+	}
+	for remote, want := range map[string]string{
+		"../shop.git": "/srv/one/shop.git", "shop.git": "/srv/one/clone/shop.git", "/srv/one/shop.git": "/srv/one/shop.git",
+		"git@example.org:team/shop.git": "git@example.org:team/shop.git", "https://example.org/shop": "https://example.org/shop",
+	} {
+		if got := absolute("/srv/one/clone", remote); got != want {
+			t.Errorf("%s is %s", remote, got)
+		}
 	}
 }
 

@@ -129,6 +129,14 @@ func isID(id string) bool {
 	return (unicode.IsLetter(first) || unicode.IsDigit(first)) && !odd && fs.ValidPath(id) && len(id) <= longestID
 }
 
+// CheckID refuses a text that cannot be the name of a run of a kind or a workflow file.
+func CheckID(what, id string) error {
+	if slices.Contains(startable(), what) && isID(id) || flow.IsName(id) {
+		return nil
+	}
+	return badID(what, id)
+}
+
 func badID(what, id string) error {
 	short := []rune(id)
 	return fail(exitUsage, flow.NameForm, "run %s: --id is %q, which cannot be the name of a run", what, string(short[:min(len(short), 60)]))

@@ -93,6 +93,7 @@ func (a *app) failed(err error) int {
 	var app *sdk.ApplicationError
 	var unknown *temporal.UnknownRunError
 	var nothing *temporal.UnknownFlowError
+	var other *temporal.OtherRunError
 	var several *temporal.SeveralError
 	var untold *temporal.UntoldError
 	var none *serviceerror.NotFound
@@ -103,7 +104,7 @@ func (a *app) failed(err error) int {
 		code, hint = 40, "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
 	case errors.As(err, &untold):
 		code = 40
-	case errors.As(err, &unknown), errors.As(err, &nothing), errors.As(err, &several), errors.As(err, &none):
+	case errors.As(err, &unknown), errors.As(err, &nothing), errors.As(err, &other), errors.As(err, &several), errors.As(err, &none):
 		code = 2
 	case errors.As(err, &app):
 		fmt.Sscanf(app.Type(), "exit-%d", &code)

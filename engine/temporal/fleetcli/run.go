@@ -45,6 +45,11 @@ func (a *app) run() *cobra.Command {
 			"is finished or left. It works on the branch reprise/ID of the remote. KIND and FILE are\n" +
 			"those of `reprise run`. Where the same was begun without a name and is not over, that continues.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if id != "" {
+				if err := cli.CheckID(args[0], id); err != nil {
+					return err
+				}
+			}
 			fleet, err := a.open(cmd.Context())
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package fleetcli
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,9 @@ func (a *app) stop() *cobra.Command {
 			if err := fleet.Stop(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %[1]s` continues it, or here: `git fetch origin && git checkout %[2]s && reprise resume %[1]s --adopt`.\n", reprise.Pasted(args[0], "RUN"), temporal.Branch(args[0]))
+			name, dir := reprise.Pasted(args[0], "RUN"), reprise.Pasted("../"+path.Base(temporal.Branch(args[0])), "DIR")
+			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %[1]s` continues it, or in a checkout beside this one: `git fetch origin %[2]s && git worktree add --detach %[3]s FETCH_HEAD && reprise resume %[1]s --adopt -C %[4]s`.\n",
+				name, temporal.Branch(args[0]), dir, path.Join(dir, fleet.Folder))
 			return nil
 		},
 	}
