@@ -163,8 +163,8 @@ func onFleet(r *reprise.Run, file string) reprise.Finding {
 	name := reprise.Pasted(r.ID, "RUN")
 	return reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: file},
-		Message: "the fleet has it open and works on it on this branch",
-		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge the branch; if the fleet is gone for good, `rm %s` takes the run over",
+		Message: fmt.Sprintf("the fleet has it open, as its branch says; `reprise-fleet stop %s` ends that", name),
+		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if the fleet is gone for good, `rm %s` takes the run over",
 			name, reprise.Pasted(file, "FILE")),
 	}
 }
