@@ -165,7 +165,7 @@ func TestTitles_have_neither_stars_around_them_nor_what_sets_them_off(t *testing
 	t.Parallel()
 	for line, want := range map[string]string{
 		"T-002 b": "T-002 b", "T001.2: b": "T001.2 b", "T002 - b": "T002 b", "T002 — b": "T002 b", "T002 -v is read": "T002 -v is read",
-		"**T002 b**": "T002 b", "**T002** **b**": "T002 b", "T002 [P] (US1): b": "T002 b", "T002 **b** in `src/**`": "T002 **b** in `src/**`",
+		"**T002 b**": "T002 b", "**T002** **b**": "T002 b", "T002 [P] (US1): b": "T002 b", "**T002 [P] [US1]** b": "T002 b", "T002 **b** in `src/**`": "T002 **b** in `src/**`",
 	} {
 		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T000 a\n- [ ] "+line+"\n")
 		if len(run.Next) != 1 || run.Next[0].ID+" "+run.Next[0].Title != want {

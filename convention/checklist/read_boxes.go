@@ -358,7 +358,7 @@ func unstarred(text string) string {
 			n--
 		}
 		if n%2 == 1 {
-			text = strings.TrimSuffix(text, stars)
+			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, stars+" "), stars))
 		}
 	}
 	return text

@@ -372,7 +372,7 @@ func (l *list) resolve() {
 		it := &l.items[i]
 		it.needs = append(it.needs, it.parts...)
 		if gone := l.skippedNeeds(it); len(gone) > 0 && it.held == "" {
-			it.held = fmt.Sprintf("it needs %s, which is %s", gone[0].id, gone[0].deciding().said())
+			it.held = fmt.Sprintf("it needs %s, which will not be done", gone[0].id)
 		}
 	}
 }
