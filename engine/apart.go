@@ -44,6 +44,7 @@ type Carried struct {
 	Denied   map[string]bool   `json:",omitempty"`
 	LastDone string            `json:",omitempty"`
 	Waits    []Waiting         `json:",omitempty"`
+	Refused  []string          `json:",omitempty"` // why steps could not be started
 	// Children are the child runs at work, by step.
 	Children map[string]reprise.Ref `json:",omitempty"`
 	// Runs are what is told of child runs, by path. Only that of the outermost run has them.
@@ -379,6 +380,10 @@ func (w *work) recallCarried() {
 	maps.Copy(w.Parked, m.Parked)
 	maps.Copy(w.Denied, m.Denied)
 	w.LastDone, w.Waits = m.LastDone, m.Waits
+	w.sum.Refused = nil
+	for _, why := range m.Refused {
+		w.sum.Refused = append(w.sum.Refused, errors.New(why))
+	}
 }
 
 // carry tells the next process. What was told of a child run that is no longer at work is
@@ -389,6 +394,10 @@ func (w *work) carry() {
 	}
 	m := w.Carried.of(w.within)
 	m.Parked, m.Denied, m.LastDone, m.Waits = w.Parked, w.Denied, w.LastDone, w.Waits
+	m.Refused = nil
+	for _, err := range w.sum.Refused {
+		m.Refused = append(m.Refused, err.Error())
+	}
 	children := map[string]reprise.Ref{}
 	for step, child := range m.Children {
 		if w.hist.Step(step).Open != nil {

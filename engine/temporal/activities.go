@@ -179,10 +179,26 @@ func clock(started time.Time) func() time.Time {
 	return func() time.Time { return started.Add(time.Since(began)) }
 }
 
-// lasting marks errors that trying again does not mend: what a person has to look at.
+// lasting marks errors that trying again does not mend: what a person has to look at. The
+// detail is what that person can do.
 func lasting(err error) error {
-	if code := cli.ExitCode(err); code > 1 && !errors.Is(err, context.Canceled) {
-		return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err)
+	code := cli.ExitCode(err)
+	if code <= 1 || errors.Is(err, context.Canceled) {
+		return err
+	}
+	hint := ""
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		hint = h.Hint()
+	}
+	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, hint)
+}
+
+// marked is an error as the server gets it: it sees a mark on the outermost error alone.
+func marked(err error) error {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app
 	}
 	return err
 }
@@ -216,7 +232,7 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		}
 		return t.decided(d, sum, err)
 	})
-	return d, err
+	return d, marked(err)
 }
 
 // decided fills in what comes next, from what the engine left.
@@ -282,7 +298,7 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 		}
 		return a.close(ctx, landed)
 	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
-	return l, err
+	return l, marked(err)
 }
 
 // finished are the steps that a turn finished, in a few words each.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"reprise"
 	"reprise/agent"
@@ -92,6 +93,12 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 		return nil, err
 	}
 	defer c.Close()
+	r, err := a.attemptIn(ctx, work, at, c, in, said)
+	return r, marked(err)
+}
+
+// attemptIn is attempt in its checkout.
+func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout, in AttemptInput, said *words) (*AttemptResult, error) {
 	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(at.started))
 	if err != nil {
 		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}})
@@ -107,6 +114,9 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 		}
 		return &AttemptResult{Verified: true}, nil
 	}
+	if err := c.setApart(work); err != nil {
+		return nil, err
+	}
 	end, err := e.RunAttempt(work, in.Run.Ref, in.Start.Elsewhere, said.session)
 	var late *engine.LateError
 	switch {
@@ -115,7 +125,44 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 	case err != nil:
 		return nil, err
 	}
-	return a.push(ctx, c, in, end)
+	r, err := a.push(ctx, c, in, end)
+	if err != nil {
+		err = a.keepWork(c, in, err)
+	}
+	return r, err
+}
+
+// KeptError says that what an attempt left could not be pushed, and where its worker keeps
+// it. To try again would not help, and do the work again.
+type KeptError struct {
+	Worker, Dir string
+	Err         error
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("the work could not be pushed; the worker %s keeps it in %s: %v", e.Worker, e.Dir, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *KeptError) Unwrap() error { return e.Err }
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *KeptError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
+// keepWork keeps the checkout of an attempt that could not be pushed, and says where. One
+// that another attempt took the place of is no longer wanted, and one that the remote refused
+// is kept already.
+func (a *Activities) keepWork(c *Checkout, in AttemptInput, cause error) error {
+	var rejected *RejectedError
+	var app *temporal.ApplicationError
+	if errors.As(cause, &rejected) || errors.As(cause, &app) {
+		return cause
+	}
+	dir, err := c.keepAs(fmt.Sprintf("kept-%s-%s-%d", refWord(in.Run.Ref.ID), refWord(keyOf(in.Start.Elsewhere)), in.Start.Number))
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	return lasting(&KeptError{a.Name, dir, cause})
 }
 
 // words are the last that an agent said.
@@ -187,14 +234,9 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	if err != nil {
 		return nil, err
 	}
-	head, err := c.head(ctx)
-	if err != nil {
+	head := c.head(ctx)
+	if err := c.adopt(ctx, head); err != nil {
 		return nil, err
-	}
-	if head != c.Base {
-		if _, err := c.git(ctx, "merge-base", "--is-ancestor", c.Base, head); err != nil {
-			head = c.Base // it went astray; its files count, its commits do not
-		}
 	}
 	message := fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", in.Start.Name(), in.Start.Number, end.Result.Outcome, note, reprise.TrailerKey, in.Start.Key)
 	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Also: in.Run.state(in.Start.Elsewhere)}

@@ -3,9 +3,11 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"reprise/journal"
 )
@@ -15,7 +17,8 @@ type Checkout struct {
 	Dir    string
 	Base   string // the commit that was checked out
 	mirror *Mirror
-	index  string // in place of the folder's own, "" for that
+	index  string    // in place of the folder's own, "" for that
+	own    *Checkout // has the git folder in place of that in Dir, nil for that one
 	branch string
 	tip    commit // what Base says; only a turn's
 	still  *journal.Still
@@ -62,15 +65,19 @@ func (m *Mirror) reader(ctx context.Context) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := filepath.Join(c.Dir, ".git", "objects", "info")
-	err = os.MkdirAll(info, 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(m.objects()+"\n"), 0o600)
-	}
-	if err != nil {
+	if err := c.readsAlso(m.objects()); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// readsAlso has the repository read the objects of others.
+func (c *Checkout) readsAlso(objects ...string) error {
+	info := filepath.Join(c.Dir, ".git", "objects", "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(info, "alternates"), []byte(strings.Join(objects, "\n")+"\n"), 0o600)
 }
 
 // point moves the branch to a commit and changes nothing else.
@@ -183,24 +190,109 @@ func (m *Mirror) giveBack(c *Checkout) error {
 	return last.Close()
 }
 
+// setApart has git of ours work with a git folder of its own from here on. What an agent does
+// to that in the checkout no longer counts: a lock that it leaves, its settings, what it
+// marks as unchanged or has git ignore. The commits that it makes can be read.
+func (c *Checkout) setApart(ctx context.Context) error {
+	own, err := c.mirror.reader(ctx)
+	if err != nil {
+		return err
+	}
+	c.own = own
+	// The index keeps its age: by that, git knows which files it has to read again.
+	index := filepath.Join(c.Dir, ".git", "index")
+	info, err := os.Stat(index)
+	if err == nil {
+		err = copyContent(index, filepath.Join(own.Dir, ".git", "index"), 0o600, info.ModTime())
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(own.Dir, ".git", "HEAD"), []byte(c.Base+"\n"), 0o600)
+	}
+	if err == nil {
+		err = own.readsAlso(c.mirror.objects(), filepath.Join(c.Dir, ".git", "objects"))
+	}
+	return err
+}
+
 // Close removes the folder.
-func (c *Checkout) Close() error { return os.RemoveAll(c.Dir) }
+func (c *Checkout) Close() error {
+	var err error
+	if c.own != nil {
+		err = c.own.Close()
+	}
+	return errors.Join(os.RemoveAll(c.Dir), err)
+}
+
+// keepAs moves the files to another folder, which Close does not remove. A worker that begins
+// clears the folders of those before it; not this one.
+func (c *Checkout) keepAs(name string) (string, error) {
+	dir := filepath.Join(c.mirror.Dir, name)
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(dir); err != nil {
+			break
+		}
+		dir = filepath.Join(c.mirror.Dir, fmt.Sprintf("%s-%d", name, n))
+	}
+	return dir, os.Rename(c.Dir, dir)
+}
 
 func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
 	return c.feed(ctx, nil, args...)
 }
 
 func (c *Checkout) feed(ctx context.Context, in []byte, args ...string) (string, error) {
-	return gitWith(ctx, c.Dir, c.index, in, args...)
+	var where []string
+	switch {
+	case c.own != nil:
+		where = []string{"GIT_DIR=" + filepath.Join(c.own.Dir, ".git"), "GIT_WORK_TREE=" + c.Dir}
+	case c.index != "":
+		where = []string{"GIT_INDEX_FILE=" + c.index}
+	}
+	return gitWith(ctx, c.Dir, where, in, args...)
 }
 
-// head is the commit that is checked out now, whoever made it.
-func (c *Checkout) head(ctx context.Context) (string, error) {
+// adopt puts into the index what the agent committed up to head, and files that it staged
+// although git ignores them.
+func (c *Checkout) adopt(ctx context.Context, head string) error {
+	if head != c.Base {
+		if _, err := c.git(ctx, "read-tree", head); err != nil {
+			return err
+		}
+	}
+	// An index that it damaged tells of no such files.
+	staged, _ := git(ctx, c.Dir, nil, "--git-dir=.git", "--work-tree=.", "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+	var there strings.Builder
+	for name := range strings.SplitSeq(staged, "\x00") {
+		if info, err := os.Lstat(filepath.Join(c.Dir, name)); name != "" && err == nil && !info.IsDir() {
+			there.WriteString(name + "\x00")
+		}
+	}
+	if there.Len() == 0 {
+		return nil
+	}
+	_, err := c.feed(ctx, []byte(there.String()), "update-index", "-z", "--add", "--stdin")
+	return err
+}
+
+// head is the commit that the agent in the checkout left it at: Base, or one on top of that.
+// Where it went astray, its files count and its commits do not.
+func (c *Checkout) head(ctx context.Context) string {
 	ref := "refs/heads/" + c.branch
 	at, _ := os.ReadFile(filepath.Join(c.Dir, ".git", "HEAD"))
 	is, _ := os.ReadFile(filepath.Join(c.Dir, ".git", filepath.FromSlash(ref)))
 	if string(at) == "ref: "+ref+"\n" && string(is) == c.Base+"\n" {
-		return c.Base, nil // nobody made any
+		return c.Base // nobody made any
 	}
-	return c.git(ctx, "rev-parse", "HEAD")
+	head, err := git(ctx, c.Dir, nil, "--git-dir=.git", "rev-parse", "--verify", "-q", "HEAD^{commit}")
+	if err != nil || head == c.Base {
+		return c.Base
+	}
+	if _, err := c.git(ctx, "merge-base", "--is-ancestor", c.Base, head); err != nil {
+		return c.Base
+	}
+	// A commit that lacks objects could not be pushed.
+	if _, err := c.git(ctx, "rev-list", "--objects", "--quiet", head, "--not", c.Base); err != nil {
+		return c.Base
+	}
+	return head
 }

@@ -66,20 +66,20 @@ func refusal(said string) string {
 // git runs git in a folder and returns what it prints. It never asks for a password, runs
 // no hooks and reads no editor.
 func git(ctx context.Context, dir string, in []byte, args ...string) (string, error) {
-	return gitWith(ctx, dir, "", in, args...)
+	return gitWith(ctx, dir, nil, in, args...)
 }
 
-// gitWith is git with an index of its own, "" for that of the folder.
-func gitWith(ctx context.Context, dir, index string, in []byte, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
+// gitWith is git with variables that say where its own files are.
+func gitWith(ctx context.Context, dir string, where []string, in []byte, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
 		"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=reprise", "GIT_AUTHOR_EMAIL=reprise@localhost", "GIT_COMMITTER_NAME=reprise", "GIT_COMMITTER_EMAIL=reprise@localhost",
 	)
-	if index != "" {
-		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+index)
-	}
+	cmd.Env = append(cmd.Env, where...)
 	if in != nil {
 		cmd.Stdin = bytes.NewReader(in)
 	}

@@ -189,6 +189,9 @@ func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
 		switch {
 		case b.commit == "" && h.end.Lost == stoppedText:
 			e.Result.Outcome = agent.Stopped
+		case b.commit == "" && h.end.Final:
+			e.AtStart = map[string]reprise.Hash{}
+			e.Result = agent.Result{Outcome: agent.NotStarted, Reason: h.end.Lost}
 		case b.commit == "" && h.end.Failed:
 			e.Result = agent.Result{Outcome: agent.Failed, Reason: h.end.Lost}
 		case b.commit == "":

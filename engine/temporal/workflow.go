@@ -195,6 +195,7 @@ func (r *run) start(ctx workflow.Context, s Start) {
 		end := LandInput{Start: s}
 		if err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, &end.Result); err != nil {
 			if end.Lost, end.Failed = whyLost(err); end.Failed {
+				end.Final = isFinal(err)
 				r.failed[keyOf(s.Elsewhere)] = report.FleetFailure{Step: s.Name(), Attempt: s.Number, Reason: said(err)}
 			}
 		}
@@ -215,8 +216,14 @@ func whyLost(err error) (why string, failed bool) {
 	case temporal.IsCanceledError(err):
 		return stoppedText, false
 	}
-	text := err.Error()
+	text := said(err)
 	return text[:min(len(text), 500)], true
+}
+
+// isFinal reports whether a worker says that trying again does not help.
+func isFinal(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.NonRetryable()
 }
 
 // said is what a worker said of an attempt that it could not bring to an end.
