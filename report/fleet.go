@@ -17,7 +17,7 @@ type Fleet struct {
 // FleetRun is one run of the fleet.
 type FleetRun struct {
 	ID        string      `json:"id"`
-	State     string      `json:"state" jsonschema:"open, or how its workflow on the server ended"`
+	State     string      `json:"state" jsonschema:"open while its workflow is; else how the run was left: complete, interrupted, waiting, stopped, or failed if a step failed for good or its workflow did"`
 	Started   time.Time   `json:"started"`
 	Ended     *time.Time  `json:"ended,omitempty"`
 	AtWork    []FleetStep `json:"at_work"`

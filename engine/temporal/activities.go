@@ -246,7 +246,9 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 	case err != nil:
 		return err
 	default:
+		sum.Launches += t.run.Launches // the turns before are of the same work
 		doc := cli.SummaryDocument(t.run.Ref.ID, sum)
+		doc.Next = nextOf(t.run.Ref.ID, sum)
 		doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
 		// The server takes 2 MB; the branch has the rest.
 		doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
@@ -296,14 +298,41 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 		for _, step := range finished(landed) {
 			l.Accepted = &step
 		}
+		l.Failed = brief(cli.SummaryDocument("", landed).Failed)
 		return a.close(ctx, landed)
 	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
 	return l, marked(err)
 }
 
-// finished are the steps that a turn finished, in a few words each.
+// nextOf is the command that continues a run, "" if nothing is left. What the fleet has no
+// command for is done in a checkout of the branch.
+func nextOf(id string, sum *engine.Summary) string {
+	verb, flags := sum.FollowUp()
+	switch verb {
+	case "":
+		return ""
+	case "answer", "resume":
+		verb = "reprise-fleet " + verb
+	default:
+		verb = "reprise " + verb
+	}
+	words := []string{verb, reprise.Pasted(id, "RUN")}
+	for _, flag := range flags {
+		if !strings.HasPrefix(flag, "--") {
+			flag = reprise.Pasted(flag, "STEP")
+		}
+		words = append(words, flag)
+	}
+	return strings.Join(words, " ")
+}
+
+// finished are the steps that a turn finished.
 func finished(sum *engine.Summary) []report.WorkStep {
-	steps := cli.SummaryDocument("", sum).Finished
+	return brief(cli.SummaryDocument("", sum).Finished)
+}
+
+// brief says of steps only a few words each.
+func brief(steps []report.WorkStep) []report.WorkStep {
 	for i := range steps {
 		steps[i].Text = tail(steps[i].Text, 500)
 	}

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -254,6 +255,14 @@ func (c *Checkout) feed(ctx context.Context, in []byte, args ...string) (string,
 // adopt puts into the index what the agent committed up to head, and files that it staged
 // although git ignores them.
 func (c *Checkout) adopt(ctx context.Context, head string) error {
+	was, err := os.ReadFile(filepath.Join(c.own.Dir, ".git", "index"))
+	if err != nil {
+		return err
+	}
+	is, _ := os.ReadFile(filepath.Join(c.Dir, ".git", "index"))
+	if head == c.Base && bytes.Equal(is, was) {
+		return nil // it staged nothing
+	}
 	if head != c.Base {
 		if _, err := c.git(ctx, "read-tree", head); err != nil {
 			return err
@@ -270,7 +279,7 @@ func (c *Checkout) adopt(ctx context.Context, head string) error {
 	if there.Len() == 0 {
 		return nil
 	}
-	_, err := c.feed(ctx, []byte(there.String()), "update-index", "-z", "--add", "--stdin")
+	_, err = c.feed(ctx, []byte(there.String()), "update-index", "-z", "--add", "--stdin")
 	return err
 }
 

@@ -182,19 +182,31 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 }
 
 // Stop stops a run: its agents end, what they left is on the branch, and so is that it was
-// stopped. It returns once that is so.
+// stopped. It returns once that is so. The error is an *OverError if nothing of it is at
+// work, or was when the word came.
 func (f *Fleet) Stop(ctx context.Context, name string) error {
-	if err := f.Client.CancelWorkflow(ctx, f.ID(name), ""); err != nil {
-		if isNotFound(err) {
-			if had, failed := f.release(ctx, name); had || failed != nil {
-				return failed
-			}
+	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), "")
+	if isNotFound(err) {
+		if had, failed := f.release(ctx, name); had || failed != nil {
+			return failed
 		}
 		return f.known(ctx, name, err)
 	}
-	err := f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, nil)
-	if temporal.IsCanceledError(err) {
+	if err != nil {
+		return err
+	}
+	if d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return f.howLeft(ctx, "stop", name)
+	}
+	if err := f.Client.CancelWorkflow(ctx, f.ID(name), ""); err != nil && !isNotFound(err) {
+		return err
+	}
+	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, nil)
+	switch {
+	case temporal.IsCanceledError(err):
 		return nil
+	case err == nil:
+		return f.howLeft(ctx, "stop", name)
 	}
 	return err
 }

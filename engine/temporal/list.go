@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/temporal"
 
+	"reprise"
 	"reprise/report"
 )
 
@@ -74,7 +75,12 @@ func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet
 
 // ended fills in what came of a run that is over.
 func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.WorkflowExecutionStatus, patience time.Duration) {
-	if status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && status != enums.WORKFLOW_EXECUTION_STATUS_FAILED {
+	switch status {
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, enums.WORKFLOW_EXECUTION_STATUS_FAILED:
+	case enums.WORKFLOW_EXECUTION_STATUS_CANCELED: // it was stopped, and can be resumed
+		s.State = reprise.Interrupted.String()
+		return
+	default:
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -86,12 +92,26 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 		s.Problem = app.Message()
 	case err != nil:
 		s.Problem = err.Error()
+	default:
+		s.State = StateOf(&sum)
 	}
 	s.Accepted = len(sum.Finished)
 	for _, step := range sum.Failed {
 		s.Failed = append(s.Failed, report.FleetFailure{Step: step.ID, Attempt: step.Attempt, Reason: step.Text})
 	}
 }
+
+// StateOf is how a run was left, in a word.
+func StateOf(sum *report.Summary) string {
+	if len(sum.Parked) > 0 {
+		return failedState
+	}
+	return sum.State.String()
+}
+
+// failedState is the state of a run that has steps that failed for good, or whose workflow
+// failed.
+const failedState = "failed"
 
 // look fills in what is at work. What the server alone tells is there without any worker.
 func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Duration) {

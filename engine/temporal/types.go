@@ -42,6 +42,17 @@ type Run struct {
 	// Finished are the steps that were accepted so far, the first of them by name.
 	Finished []report.WorkStep
 	Accepted int
+	// Launches is how many attempts were started so far, Failed are those that failed, the
+	// first of them by name.
+	Launches int               `json:",omitempty"`
+	Failed   []report.WorkStep `json:",omitempty"`
+}
+
+// brief is the run without what only its summary needs.
+func (r *Run) brief() Run {
+	out := *r
+	out.Finished, out.Failed = nil, nil
+	return out
 }
 
 // Start is an attempt that is on record as started.
@@ -143,7 +154,8 @@ type LandInput struct {
 type Landing struct {
 	Late     bool // it had an end on record already; nothing was changed
 	Accepted *report.WorkStep
-	Verify   bool // its verify command has to be run first
+	Failed   []report.WorkStep `json:",omitempty"`
+	Verify   bool              // its verify command has to be run first
 	Carried  engine.Carried
 	// Next is what comes next; nil if that was not decided.
 	Next *Decision `json:",omitempty"`

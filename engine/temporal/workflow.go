@@ -143,8 +143,7 @@ func (r *run) ours(ctx workflow.Context) workflow.Context {
 
 // decide asks what comes next and hands over the answers that came.
 func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
-	in := DecideInput{Run: r.in, Answers: maps.Clone(r.answers), Stop: stop, AtWork: r.elsewhere("")}
-	in.Run.Finished = nil
+	in := DecideInput{Run: r.in.brief(), Answers: maps.Clone(r.answers), Stop: stop, AtWork: r.elsewhere("")}
 	var d Decision
 	if err := workflow.ExecuteActivity(r.ours(ctx), DecideActivity, in).Get(ctx, &d); err != nil {
 		return nil, err
@@ -185,8 +184,10 @@ func (r *run) elsewhere(but string) (out []engine.Elsewhere) {
 // for the rules to say: the server never repeats it.
 func (r *run) start(ctx workflow.Context, s Start) {
 	r.atWork[keyOf(s.Elsewhere)] = AtWork{s, workflow.Now(ctx)}
-	in := AttemptInput{Run: r.in, Start: s}
-	in.Run.Finished = nil
+	if !s.Verify {
+		r.in.Launches++
+	}
+	in := AttemptInput{Run: r.in.brief(), Start: s}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: s.Queue, StartToCloseTimeout: s.Timeout, HeartbeatTimeout: r.in.Heartbeat, WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
@@ -250,8 +251,7 @@ func (r *run) wait(ctx workflow.Context) error {
 func (r *run) land(ctx workflow.Context, d **Decision) error {
 	for len(r.ended) > 0 {
 		in := r.ended[0]
-		in.Run = r.in
-		in.Run.Finished = nil
+		in.Run = r.in.brief()
 		if in.Decide = r.joined && d != nil && r.in.Taken && !r.grown(ctx, 1); in.Decide {
 			in.AtWork = r.elsewhere(keyOf(in.Start.Elsewhere))
 		}
@@ -274,6 +274,7 @@ func (r *run) land(ctx workflow.Context, d **Decision) error {
 			again.Verify, again.Commit = true, in.Result.Commit
 			r.start(ctx, again)
 		}
+		r.in.Failed = append(r.in.Failed, l.Failed[:min(len(l.Failed), maxFinished-len(r.in.Failed))]...)
 		if l.Accepted != nil {
 			delete(r.failed, keyOf(in.Start.Elsewhere))
 			r.accept(*l.Accepted)
@@ -335,6 +336,7 @@ func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error
 // result is the summary of the whole run.
 func (r *run) result(left *report.Summary) *report.Summary {
 	left.Finished = append(r.in.Finished, left.Finished...)
+	left.Failed = append(r.in.Failed, left.Failed...)
 	return left
 }
 

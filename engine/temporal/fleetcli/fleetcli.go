@@ -108,6 +108,7 @@ func (a *app) failed(err error) int {
 		code = 2
 	case errors.As(err, &app):
 		fmt.Sscanf(app.Type(), "exit-%d", &code)
+		_ = app.Details(&hint) // an earlier worker gives none
 		err = errors.New(app.Message())
 	}
 	var h interface{ Hint() string }

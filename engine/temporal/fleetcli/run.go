@@ -3,6 +3,7 @@ package fleetcli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,6 +96,15 @@ func (a *app) resume() *cobra.Command {
 				return err
 			}
 			f.ignored = begun.Ignored
+			var over *temporal.OverError
+			if err := a.check(cmd.Context(), fleet, f); errors.As(err, &over) && a.json {
+				sum := a.summary(fleet, f.Ref)
+				a.code = cli.ExitCode(err)
+				sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
+				return json.NewEncoder(a.out).Encode(sum)
+			} else if err != nil {
+				return err
+			}
 			return a.follow(cmd.Context(), fleet, f)
 		},
 	}
@@ -103,6 +113,19 @@ func (a *app) resume() *cobra.Command {
 	cmd.Flags().StringVar(&f.Choice.From, "from", "", "begin again at this step or stage")
 	cmd.Flags().StringArrayVar(&f.Choice.Skip, "skip", nil, "pass over this step (can be repeated)")
 	return cmd
+}
+
+// check refuses what cannot be resumed. A run that is at work is only followed: whether it is
+// over is for its workflow to say.
+func (a *app) check(ctx context.Context, fleet *temporal.Fleet, f follows) error {
+	err := fleet.Check(ctx, f.Ref, f.Choice)
+	var over *temporal.OverError
+	if errors.As(err, &over) {
+		if open, asked := fleet.Open(ctx, f.Ref.ID); asked != nil || open {
+			return asked
+		}
+	}
+	return err
 }
 
 // follow starts the workflow of a run, says what happens, and at last what came of it.
@@ -142,6 +165,11 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		return nil
 	case sdk.IsCanceledError(err):
 		a.code = interrupted
+		sum.State, sum.Action, sum.Reasons, sum.Ended, sum.Exit = reprise.Interrupted, reprise.Start, []string{"it was stopped"}, time.Now().UTC(), interrupted
+		if a.json {
+			return json.NewEncoder(a.out).Encode(sum)
+		}
+		fmt.Fprintf(a.out, "%s was stopped. Next: %s\n", cli.Plain(sum.ID), sum.Next)
 		return nil
 	case err != nil:
 		return err
@@ -153,20 +181,24 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	for _, s := range sum.Finished {
 		fmt.Fprintf(a.out, "  ✓ %s\n", cli.Plain(s.ID))
 	}
-	for _, s := range sum.Parked {
-		fmt.Fprintf(a.out, "  ✗ %s\n", cli.Plain(s))
+	for _, s := range sum.Failed {
+		fmt.Fprintf(a.out, "  ✗ %s\n", cli.Plain(fmt.Sprintf("%s  attempt %d: %s", s.ID, s.Attempt, s.Text)))
 	}
-	fmt.Fprintf(a.out, "%s: %s\n", cli.Plain(sum.ID), sum.State)
+	fmt.Fprintf(a.out, "%s: %s\n", cli.Plain(sum.ID), temporal.StateOf(&sum))
 	for _, why := range sum.Reasons {
 		fmt.Fprintf(a.out, "  - %s\n", cli.Plain(why))
+	}
+	if sum.Next != "" {
+		fmt.Fprintf(a.out, "Next: %s\n", cli.Plain(sum.Next))
 	}
 	return nil
 }
 
 // summary is the document about a run of which nothing more is known yet.
 func (a *app) summary(fleet *temporal.Fleet, ref reprise.Ref) report.Summary {
+	now := time.Now().UTC()
 	return report.Summary{
-		Schema: report.SummarySchema, Root: filepath.Join(fleet.Clone, fleet.Folder), Layout: ref.Layout, ID: ref.ID, Path: ref.Path, State: reprise.Running, Action: reprise.Wait,
+		Schema: report.SummarySchema, Started: now, Ended: now, Root: filepath.Join(fleet.Clone, fleet.Folder), Layout: ref.Layout, ID: ref.ID, Path: ref.Path, State: reprise.Running, Action: reprise.Wait,
 		Reasons: []string{}, Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{},
 		Questions: []report.Question{}, Findings: []report.Finding{}, Next: "reprise-fleet resume " + reprise.Pasted(ref.ID, "RUN"),
 	}

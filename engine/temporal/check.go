@@ -1,0 +1,124 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/project"
+)
+
+// Check tells, before anything is started, why a run that is not at work cannot be resumed
+// in this way: it has no such step or option, or nothing is left to do. It looks at the
+// branch of the run.
+func (f *Fleet) Check(ctx context.Context, ref reprise.Ref, c engine.Choice) error {
+	if err := checkOption(ref.ID, c.Option); err != nil {
+		return err
+	}
+	return f.apart(func(m *Mirror) error {
+		branch := "refs/heads/" + Branch(ref.ID)
+		found, err := m.Fetch(ctx, branch)
+		if err != nil {
+			return err
+		}
+		tip := found[branch]
+		if tip == "" {
+			return nil // its first turn says so
+		}
+		at, err := m.Checkout(ctx, tip, Branch(ref.ID))
+		if err != nil {
+			return err
+		}
+		read, err := m.about(ctx, tip)
+		if err != nil {
+			return err
+		}
+		var was turned
+		if readNote(read[tip].message, &was) == nil && was.Journal != "" {
+			if err := at.restoreJournal(ctx, f.Folder, was.Journal); err != nil {
+				return err
+			}
+		}
+		return f.checkIn(ctx, at.Dir, ref, c)
+	})
+}
+
+// checkIn is Check in a checkout of the branch.
+func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engine.Choice) error {
+	root := filepath.Join(dir, filepath.FromSlash(f.Folder))
+	judged, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, From: c.From, Adopt: true})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(judged.Runs, func(r *reprise.Run) bool { return r.Layout == ref.Layout && r.Path == ref.Path })
+	if i < 0 {
+		return nil // what is wrong with it, its first turn says
+	}
+	r := judged.Runs[i]
+	d := judged.Decisions[r]
+	if err := engine.CheckSteps(c, r, d); err != nil {
+		return err
+	}
+	if d.Action == reprise.Finish && c.Option == "" && c.From == "" {
+		return &OverError{"resume", ref.ID, d.State.String(), d.Outcome()}
+	}
+	return nil
+}
+
+// checkOption refuses an option that no run has.
+func checkOption(run, option string) error {
+	if _, known := reprise.OptionOf(option); known {
+		return nil
+	}
+	e := &engine.OptionError{Run: run, Option: option}
+	for _, o := range reprise.OptionTable() {
+		e.Known = append(e.Known, o.Key)
+	}
+	return e
+}
+
+// OverError says that nothing is done with a run because it is over, and how it was left.
+type OverError struct {
+	Verb, Run, State string
+	came             reprise.Outcome
+}
+
+func (e *OverError) Error() string {
+	if e.State == reprise.Complete.String() {
+		return fmt.Sprintf("%s %s: nothing is left to do: it is complete", e.Verb, e.Run)
+	}
+	return fmt.Sprintf("%s %s: nothing of it is at work: it is %s", e.Verb, e.Run, strings.ReplaceAll(e.State, "_", " "))
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *OverError) Outcome() reprise.Outcome { return e.came }
+
+// howLeft tells how a run was left whose workflow is not open.
+func (f *Fleet) howLeft(ctx context.Context, verb, name string) error {
+	runs, err := f.list(ctx, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs.Runs {
+		if r.ID == name {
+			return &OverError{verb, name, r.State, reprise.OutcomeNothing}
+		}
+	}
+	return f.unknown(ctx, name, false)
+}
+
+// Open reports whether the workflow of a run is at work on the server.
+func (f *Fleet) Open(ctx context.Context, name string) (bool, error) {
+	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), "")
+	if isNotFound(err) {
+		return false, nil
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}
