@@ -127,13 +127,13 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 	}
 	r, err := a.push(ctx, c, in, end)
 	if err != nil {
-		err = a.keepWork(c, in, err)
+		err = a.keepWork(ctx, c, in, err)
 	}
 	return r, err
 }
 
 // KeptError says that what an attempt left could not be pushed, and where its worker keeps
-// it. To try again would not help, and do the work again.
+// it.
 type KeptError struct {
 	Worker, Dir string
 	Err         error
@@ -151,8 +151,9 @@ func (e *KeptError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // keepWork keeps the checkout of an attempt that could not be pushed, and says where. One
 // that another attempt took the place of is no longer wanted, and one that the remote refused
-// is kept already.
-func (a *Activities) keepWork(c *Checkout, in AttemptInput, cause error) error {
+// is kept already. Where the server no longer waits for the attempt, its end is an ordinary
+// one, and the policy of its step decides.
+func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput, cause error) error {
 	var rejected *RejectedError
 	var app *temporal.ApplicationError
 	if errors.As(cause, &rejected) || errors.As(cause, &app) {
@@ -162,7 +163,11 @@ func (a *Activities) keepWork(c *Checkout, in AttemptInput, cause error) error {
 	if err != nil {
 		return errors.Join(cause, err)
 	}
-	return lasting(&KeptError{a.Name, dir, cause})
+	kept := &KeptError{a.Name, dir, cause}
+	if ctx.Err() != nil {
+		return kept
+	}
+	return lasting(kept)
 }
 
 // words are the last that an agent said.
