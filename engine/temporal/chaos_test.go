@@ -72,7 +72,7 @@ func TestFleet_chaos(t *testing.T) {
 		c.retry("run", "flow.yaml", "--id", id, "--detach", "--heartbeat", "3s")
 		over.Go(func() {
 			for {
-				if r := s.fleet("resume", id, "--json"); r.code == 0 {
+				if r := s.fleet("resume", id, "--json"); ended(r) {
 					open <- struct{}{}
 					return
 				}

@@ -218,6 +218,10 @@ type result struct {
 	code     int
 }
 
+// ended reports whether a run that was followed came to its end: then, or before anyone
+// followed it.
+func ended(r result) bool { return r.code == 0 || r.code == 3 }
+
 func (s *site) fleet(args ...string) result {
 	s.Helper()
 	return s.program(shared.bin, append(args, "-C", s.clone)...)
