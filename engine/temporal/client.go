@@ -185,17 +185,14 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 // stopped. It returns once that is so. The error is an *OverError if nothing of it is at
 // work, or was when the word came.
 func (f *Fleet) Stop(ctx context.Context, name string) error {
-	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), "")
-	if isNotFound(err) {
-		if had, failed := f.release(ctx, name); had || failed != nil {
-			return failed
-		}
-		return f.known(ctx, name, err)
-	}
+	open, err := f.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	if d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if !open {
+		if had, err := f.release(ctx, name); had || err != nil {
+			return err
+		}
 		return f.howLeft(ctx, "stop", name)
 	}
 	if err := f.Client.CancelWorkflow(ctx, f.ID(name), ""); err != nil && !isNotFound(err) {
