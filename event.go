@@ -62,6 +62,9 @@ const Person = "person"
 type Event struct {
 	Kind EventKind `json:"kind"`
 	At   time.Time `json:"at"`
+	// Ended is, for an end that a commit may already hold, the time that the run's files get
+	// in place of At: the same however often it is recorded.
+	Ended time.Time `json:"ended,omitzero"`
 	// Step, Phase and Question are the ids of what the event is about.
 	Step     string `json:"step,omitempty"`
 	Phase    string `json:"phase,omitempty"`

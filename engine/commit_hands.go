@@ -86,6 +86,7 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 	if err := w.home(ctx, f); err != nil {
 		return "", err
 	}
+	w.dateEnd(f) // an earlier process may have committed or staged it
 	if made, err := w.commitOf(ctx, f, f.Key, reprise.TrailerAccepted); made != "" || err != nil {
 		return made, err
 	}
@@ -240,13 +241,16 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 		if left {
 			w.leftOut = f.Step
 		}
-		return "", nil
+		if left || !w.inList(f) {
+			return "", nil
+		}
 	}
 	if err := w.recordHeld(ctx, f, changed, errCommitting); err != nil {
 		return "", err
 	}
-	if len(f.Ends) > 0 {
-		f.Ends[0].At = w.timeAfter(w.Now()) // the commit may have it
+	w.dateEnd(f)
+	if len(mine) == 0 {
+		return "", nil // CommitRecord commits its end
 	}
 	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
 	if whole {
@@ -260,12 +264,26 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	return made, err
 }
 
+// inList reports whether the end of an attempt is committed in a list of tasks.
+func (w *local) inList(f *Attempt) bool {
+	return w.run.Kind == reprise.KindTasks && f.Inside == "" && len(f.Ends) > 0
+}
+
+// dateEnd gives the end of an attempt the time at which it was first put on record, if it was.
+// Whoever commits or stages the list again after a crash thus finds the same bytes, and what
+// is staged is known as ours.
+func (w *local) dateEnd(f *Attempt) {
+	if held := w.hist.Step(f.Step).Held; held != nil && held.Attempt == f.Number && w.inList(f) {
+		f.Ends[0].Ended = held.At
+	}
+}
+
 // listed gives the files of a list of tasks, by their names in the repository, as they will
 // be once the end of an attempt is on record: those that git knows. A file that is not
 // committed with the work is what the head has of it, and the end. Where that cannot be told,
 // nothing of it is committed: recording the end tells why.
 func (w *local) listed(ctx context.Context, repo *gitx.Repo, f *Attempt, mine []string) map[string][]byte {
-	if w.run.Kind != reprise.KindTasks || f.Inside != "" || len(f.Ends) == 0 {
+	if !w.inList(f) {
 		return nil
 	}
 	its := func(name string) bool { return slices.Contains(mine, repo.Prefix()+name) }

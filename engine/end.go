@@ -176,7 +176,7 @@ func accepted(s *Seen) Ending {
 	ev := s.about(reprise.StepFinished, first(c.Outcome, reply.Verdict), first(c.Text, reply.Summary))
 	ev.Verdict, ev.Issues, ev.Key, ev.Answers = c.Verdict, c.Issues, s.Key, s.Told
 	if s.Landing != nil {
-		ev.Commit, ev.At = s.Landing.Commit, s.Landing.At
+		ev.Commit, ev.At, ev.Ended = s.Landing.Commit, s.Landing.At, s.Landing.Ended
 	}
 	all := []reprise.Event{ev}
 	for _, id := range slices.Sorted(slices.Values(s.Told)) {

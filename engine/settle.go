@@ -180,7 +180,7 @@ func (w *work) land(stop context.Context, s *Seen) error {
 	if err != nil {
 		return err // not even that could be put on record
 	}
-	l.At = s.Ends[0].At
+	l.At, l.Ended = s.Ends[0].At, s.Ends[0].Ended
 	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Result.Reply == nil {
 		l.Empty = !w.madeAny(&s.Attempt) && !w.changedAnything(context.WithoutCancel(stop), &s.Attempt)
 	}

@@ -247,7 +247,7 @@ func (j *Journal) edits(run *reprise.Run, ev reprise.Event) (edits []reprise.Edi
 }
 
 func editsOf(layout reprise.Layout, store reprise.Store, run *reprise.Run, ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
-	edits, err = layout.Record(store, run, ev)
+	edits, err = layout.Record(store, run, filed(ev))
 	if errors.Is(err, reprise.ErrCannotRecord) || err != nil && run.State == reprise.Unreadable {
 		// Files that cannot be read take nothing in; they are mended first.
 		return nil, true, nil

@@ -19,9 +19,17 @@ func Play(ctx context.Context, store reprise.Store, layout reprise.Layout, ref r
 
 // PlayOn is Play for a run that was read already, and whose files have not changed since.
 func PlayOn(ctx context.Context, store reprise.Store, layout reprise.Layout, run *reprise.Run, ev reprise.Event) error {
-	edits, err := layout.Record(store, run, ev)
+	edits, err := layout.Record(store, run, filed(ev))
 	if err != nil {
 		return err
 	}
 	return store.Apply(ctx, edits)
+}
+
+// filed is an event with the time that the run's files get.
+func filed(ev reprise.Event) reprise.Event {
+	if !ev.Ended.IsZero() {
+		ev.At = ev.Ended
+	}
+	return ev
 }
