@@ -20,6 +20,10 @@ type Observed struct {
 	// Astray are commits, by hash, whose work was accepted here but which are not in the
 	// history where their run continues.
 	Astray map[string]Astray
+	// Taken are commits, by hash as they were accepted, that are in the history where their
+	// run continues, or were made again there, and whose changes the run itself did not
+	// replace, but something else took back.
+	Taken map[string]Taken
 	// Removed lists, by the last commit made for a run, the files that it has and that are
 	// gone since, under any name. Wrote lists, by a commit with accepted work, the files
 	// that it wrote, if some of them may be among those.
@@ -197,6 +201,16 @@ func (g *Git) contentIn(name string) (last Commit, listed bool) {
 type Astray struct {
 	Branch              string // a branch that has it, "" if none does
 	Here, Undone, Other int
+}
+
+// Taken is what became of a commit of which something was taken back.
+type Taken struct {
+	Gone   []string // files that it wrote and that are gone, under any name
+	Back   []string // files that are as they were before it, or empty
+	Open   []string // those of them that are so without a commit
+	Left   int      // how many more files it changed
+	Here   int      // how many of these are as it left them
+	Revert string   // the commit that reverts it, "" if none does
 }
 
 // LockFile is a lock that a program left or holds.

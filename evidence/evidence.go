@@ -91,12 +91,15 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		var repo *gitx.Repo
 		if repo, err = gitx.Open(ctx, root, git); err == nil {
 			o.Git, skipped = repo.Gather(ctx, ask)
-			var problem string
-			if o.Astray, problem = astray(ctx, repo, root, runs, o.Git); problem != "" {
-				skipped, o.Git.Unheard = append(skipped, problem), true
-			}
-			if problem = removed(ctx, repo, runs, &o); problem != "" {
-				skipped, o.Git.Unheard = append(skipped, problem), true
+			var (
+				problem string
+				stands  map[string]string
+			)
+			o.Astray, stands, problem = astray(ctx, repo, root, runs, o.Git)
+			for _, problem := range []string{problem, taken(ctx, repo, runs, &o, stands), removed(ctx, repo, runs, &o)} {
+				if problem != "" {
+					skipped, o.Git.Unheard = append(skipped, problem), true
+				}
 			}
 			if err := keepHere(ctx, repo, runs, o.Git); err != nil {
 				o.Git.Unheard = true

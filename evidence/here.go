@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/gitx"
@@ -15,11 +16,14 @@ import (
 // astray finds the commits that hold what was accepted here and that are not in the
 // history of where their run continues: it was set back, or another branch is checked
 // out. One that was made again with its trailer is there, as rebase, amend and
-// cherry-pick do it. For the others it checks whether their content is there all the same:
+// cherry-pick do it: stands holds, for each that is there, the commit that has it. A commit
+// with nothing but state shows that a step was ticked, not that its work is there. For the others it checks whether their content is there all the same:
 // work that was squashed, or is no longer committed, is not lost.
-func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, git *reprise.Git) (out map[string]reprise.Astray, problem string) {
+func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, git *reprise.Git) (out map[string]reprise.Astray, stands map[string]string, problem string) {
+	stands = map[string]string{}
 	reached, keys := map[string]*reprise.Commit{}, map[string][]*reprise.Commit{}
 	var asked map[string][]string // by checkout
+	var again []remade
 	for _, r := range runs {
 		if r == nil || !r.State.Open() && r.State != reprise.Complete {
 			continue
@@ -40,15 +44,29 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 				}
 			}
 			is := where(r, git, reached)
-			if c := reached[l.Commit]; c != nil && is(c) || slices.ContainsFunc(keys[l.Key], is) || slices.ContainsFunc(keys[l.Key+reprise.TrailerAccepted], is) {
+			if c := reached[l.Commit]; c != nil && is(c) {
+				stands[l.Commit] = l.Commit
 				continue
 			}
-			top := string(repo.Top())
+			m := remade{of: l.Commit, top: string(repo.Top())}
 			if r.Worktree != "" {
-				top = filepath.Join(root, filepath.FromSlash(r.Worktree))
+				m.top = filepath.Join(root, filepath.FromSlash(r.Worktree))
 			}
-			asked[top] = append(asked[top], l.Commit)
+			for _, c := range append(slices.Clone(keys[l.Key]), keys[l.Key+reprise.TrailerAccepted]...) {
+				if is(c) {
+					m.by = append(m.by, c)
+				}
+			}
+			again = append(again, m)
 		}
+	}
+	works, problem := working(ctx, repo, runs, again)
+	for _, m := range again {
+		if i := slices.IndexFunc(m.by, func(c *reprise.Commit) bool { return c.Merge || works[c.Hash] || git.Known[m.of] && !works[m.of] }); i >= 0 {
+			stands[m.of] = m.by[i].Hash
+			continue
+		}
+		asked[m.top] = append(asked[m.top], m.of)
 	}
 	for top, commits := range asked {
 		slices.Sort(commits)
@@ -68,7 +86,79 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 			out[hash] = a
 		}
 	}
-	return out, problem
+	return out, stands, problem
+}
+
+// remade is an accepted commit that is not where its run continues, in a checkout, and the
+// commits there that carry its trailer.
+type remade struct {
+	of, top string
+	by      []*reprise.Commit
+}
+
+// working tells which of the commits with a trailer, and of those that they were made from,
+// changed more than the state of runs.
+func working(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, again []remade) (works map[string]bool, problem string) {
+	var ask []string
+	for _, m := range again {
+		for _, c := range m.by {
+			ask = append(ask, c.Hash, m.of)
+		}
+	}
+	slices.Sort(ask)
+	works = map[string]bool{}
+	state := states(repo, runs)
+	err := repo.Edits(ctx, slices.Compact(ask), func(commit, name, _, _ string) {
+		if !state(name) {
+			works[commit] = true
+		}
+	})
+	if err != nil {
+		problem = "whether finished work is still there was not fully looked at: " + err.Error()
+	}
+	return works, problem
+}
+
+// taken finds what others took back of accepted work that is in the history.
+func taken(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise.Observed, stands map[string]string) (problem string) {
+	here, accepted := map[string]bool{}, false
+	for _, r := range runs {
+		if r == nil || !r.State.Open() && r.State != reprise.Complete || r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "." {
+			continue
+		}
+		for i := range r.Steps {
+			if l := r.Steps[i].Accepted; l != nil && stands[l.Commit] != "" {
+				here[stands[l.Commit]], accepted = true, true
+			}
+		}
+		for i := range o.Git.Commits {
+			if c := &o.Git.Commits[i]; c.OnHead && r.Made(*c) && (len(c.Steps) > 0 || !strings.HasPrefix(c.Subject, "Revert ")) {
+				here[c.Hash] = true
+			}
+		}
+	}
+	if !accepted {
+		return ""
+	}
+	reverted, err := repo.Reverts(ctx)
+	var commits []string // newest first
+	for i := range o.Git.Commits {
+		if c := &o.Git.Commits[i]; c.OnHead && here[c.Hash] && !c.Edge {
+			commits = append(commits, c.Hash)
+		}
+	}
+	found, missed := repo.TakenBack(ctx, commits, o.Git.Changed, states(repo, runs))
+	o.Taken = map[string]reprise.Taken{}
+	for of, by := range stands {
+		if t, ok := found[by]; ok && here[by] {
+			t.Revert = reverted(by)
+			o.Taken[of] = t
+		}
+	}
+	if err = cmp.Or(err, missed); err != nil {
+		problem = "whether finished work was taken back was not fully looked at: " + err.Error()
+	}
+	return problem
 }
 
 // removed finds the files that were there when something was last done for an open run and
@@ -144,6 +234,15 @@ func lists(repo *gitx.Repo, runs []*reprise.Run) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(runs, func(r *reprise.Run) bool {
 			return r != nil && r.Kind == reprise.KindTasks && repo.Prefix()+r.Path == name
+		})
+	}
+}
+
+// states reports whether a file of the repository is part of the state of a run.
+func states(repo *gitx.Repo, runs []*reprise.Run) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(runs, func(r *reprise.Run) bool {
+			return r != nil && r.Path != "" && reprise.Within(name, repo.Prefix()+r.Path)
 		})
 	}
 }

@@ -41,6 +41,9 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		if f == nil {
 			f = deletedSince(r, s, o)
 		}
+		if f == nil && s.Accepted != nil {
+			f = undone(r, s, o)
+		}
 		if f == nil {
 			f = takenBack(r, s, o)
 		}
@@ -209,6 +212,39 @@ func deletedSince(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 		Message:  fmt.Sprintf("%s is done, and %s deleted since by commits that do not belong to the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone)),
 		Hint:     fmt.Sprintf("`git diff --stat %s HEAD` shows what changed since; see whether the run's work still fits", short(base)),
 	}
+}
+
+// undone tells that others took back the work of a finished step, although its commit is in
+// the history: they reverted it, nothing of it is left, or files were deleted that an open
+// run may need, that its task names, or that it was to leave. In an open run what is not
+// committed is not told again.
+func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
+	t, ok := o.Taken[s.Accepted.Commit]
+	if !ok || s.Status != reprise.Done {
+		return nil
+	}
+	open := r.State.Open()
+	settled := func(file string) bool {
+		return open && slices.Contains(t.Open, file) || slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && mentions(t.Title, file) })
+	}
+	all := slices.Concat(t.Gone, t.Back)
+	lost := slices.DeleteFunc(slices.Clone(all), settled)
+	gone := slices.DeleteFunc(slices.Clone(t.Gone), func(file string) bool {
+		return settled(file) || !open && !slices.Contains(s.Accepted.Gone, file) && !(r.Kind == reprise.KindTasks && mentions(s.Title, file))
+	})
+	f := &reprise.Finding{Severity: reprise.Warning, Hint: fmt.Sprintf("`git show --stat %.12s` shows what it did", s.Accepted.Commit)}
+	switch {
+	case t.Revert != "" && t.Here == 0:
+		f.Message = fmt.Sprintf("%s is done in commit %.12s, which commit %.12s reverts", name(s.ID), s.Accepted.Commit, t.Revert)
+		f.Hint = fmt.Sprintf("`git revert %.12s` brings it back", t.Revert)
+	case t.Left == 0 && len(lost) > 0 && len(lost) == len(all):
+		f.Message = fmt.Sprintf("%s is done in commit %.12s, and nothing of it is left: %s %s as before, empty or gone", name(s.ID), s.Accepted.Commit, list(lost), isAre(len(lost)))
+	case len(gone) > 0:
+		f.Message = fmt.Sprintf("%s is done, and %s deleted since by something other than the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone))
+	default:
+		return nil
+	}
+	return f
 }
 
 // takenBack tells that a task is marked done while a commit that names it, or that wrote a

@@ -57,7 +57,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		switch now := blobAt(root, name, len(was)); {
 		case now == is:
 			a.Here++
-		case now == was, strings.Trim(now, "0") == "" && now != "":
+		case now == was, none(now), now == empty(len(now)):
 			a.Undone++
 		default:
 			a.Other++
@@ -65,6 +65,27 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		out[commit] = a
 	}, "--root", "--no-renames")
 	return out, cmp.Or(err, over)
+}
+
+// Edits hands over the changes of commits to files, as Remains looks at them: a merge has
+// none. What was found counts also with an error, which tells what was not looked at.
+func (r *Repo) Edits(ctx context.Context, commits []string, use func(commit, name, was, is string)) (missed error) {
+	known := slices.DeleteFunc(slices.Clone(commits), func(c string) bool { return !objectName(c) })
+	for some := range slices.Chunk(known, maxLooked) {
+		missed = cmp.Or(missed, r.diffTrees(ctx, some, use, "--root", "--no-renames"))
+	}
+	return missed
+}
+
+// none reports whether a name of a blob says that nothing is there.
+func none(blob string) bool { return blob != "" && strings.Trim(blob, "0") == "" }
+
+// empty is the name of a file without content.
+func empty(digits int) string {
+	if digits == 2*sha256.Size {
+		return fmt.Sprintf("%x", sha256.Sum256([]byte("blob 0\x00")))
+	}
+	return fmt.Sprintf("%x", sha1.Sum([]byte("blob 0\x00")))
 }
 
 // diffTrees reads the changes of commits to files. A line of the input is a commit, with

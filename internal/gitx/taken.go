@@ -1,0 +1,137 @@
+package gitx
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise"
+)
+
+// TakenBack tells of the commits of a run, newest first by whole hash, what others took back
+// of their changes: a file is as it was before, empty or gone, and no later one of the
+// commits made it so. Files that
+// except names do not count, and neither does a merge. A file under another name is not
+// gone, and Revert is not set. What was found is returned also with an error, which tells what was not looked at.
+func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []reprise.Change, except func(name string) bool) (map[string]reprise.Taken, error) {
+	root, err := os.OpenRoot(r.top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	type edit struct{ commit, was, is string }
+	edits, order := map[string][]edit{}, map[string]int{}
+	for i, c := range commits {
+		order[c] = i
+	}
+	missed := r.Edits(ctx, commits, func(commit, name, was, is string) {
+		if !except(name) {
+			edits[name] = append(edits[name], edit{commit, was, is})
+		}
+	})
+	out, gone := map[string]reprise.Taken{}, map[string][]string{} // names that are gone, by the last commit that has them
+	uncommitted := func(name string) bool {
+		return slices.ContainsFunc(changed, func(c reprise.Change) bool { return c.Worktree == "" && !c.Untracked && c.Path == name })
+	}
+	note := func(of []edit, use func(t *reprise.Taken)) {
+		for _, e := range of {
+			t := out[e.commit]
+			use(&t)
+			out[e.commit] = t
+		}
+	}
+	left := func(t *reprise.Taken) { t.Left++ }
+	for name, all := range edits {
+		slices.SortFunc(all, func(a, b edit) int { return order[a.commit] - order[b.commit] })
+		now, back := blobAt(root, name, len(all[0].is)), 0
+		i := slices.IndexFunc(all, func(e edit) bool { return now == e.is || now == e.was })
+		switch {
+		case i >= 0 && now == all[i].is:
+			back = i
+			note(all[i:i+1], func(t *reprise.Taken) { t.Here++ })
+		case i >= 0:
+			back = i + 1
+		case none(now), now == empty(len(now)):
+			back = len(all)
+		}
+		note(all[back:], left)
+		path := relSlash(r.prefix, name)
+		edits[name] = all[:back]
+		switch open := uncommitted(path); {
+		case back == 0:
+		case none(now) && !open:
+			gone[all[0].commit] = append(gone[all[0].commit], name)
+		default:
+			note(all[:back], func(t *reprise.Taken) {
+				if none(now) {
+					t.Gone = append(t.Gone, path)
+				} else {
+					t.Back = append(t.Back, path)
+				}
+				if open {
+					t.Open = append(t.Open, path)
+				}
+			})
+		}
+	}
+	bases := slices.Sorted(maps.Keys(gone))
+	if len(bases) > 0 && !slices.Contains(bases, commits[0]) {
+		bases = append(bases, commits[0]) // the nearer one takes less for a new name
+	}
+	removed, err := r.Removed(ctx, bases)
+	missed = cmp.Or(missed, err)
+	for base, names := range gone {
+		for _, name := range names {
+			path := relSlash(r.prefix, name)
+			if !slices.Contains(removed[base], path) && !slices.Contains(removed[commits[0]], path) {
+				note(edits[name], left) // it has another name, or is not checked out
+				continue
+			}
+			note(edits[name], func(t *reprise.Taken) { t.Gone = append(t.Gone, path) })
+		}
+	}
+	for commit, t := range out {
+		slices.Sort(t.Gone)
+		slices.Sort(t.Back)
+		out[commit] = t
+	}
+	return out, missed
+}
+
+var revertOf = regexp.MustCompile(`This reverts commit ([0-9a-f]{7,64})\b`)
+
+// Reverts finds the reverts in the history of the head and returns what gives the one of a
+// commit, "" if there is none. A revert that was reverted does not count.
+func (r *Repo) Reverts(ctx context.Context) (of func(commit string) string, err error) {
+	var names, by []string
+	of = func(commit string) string {
+		if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(commit, name) }); i >= 0 {
+			return by[i]
+		}
+		return ""
+	}
+	if !objectName(r.head) {
+		return of, nil
+	}
+	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		f := fields{in, 0}
+		return f.each(func(hash string) error { // newest first: what reverts it came before
+			text, err := f.need()
+			if err != nil || of(hash) != "" {
+				return err
+			}
+			for _, m := range revertOf.FindAllStringSubmatch(text, -1) {
+				names, by = append(names, m[1]), append(by, hash)
+			}
+			return nil
+		})
+	}, "log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--topo-order",
+		"--grep=This reverts commit ", "--max-count="+strconv.Itoa(maxLooked), "--format=tformat:%H%x00%B", r.head, "--")
+	return of, err
+}
