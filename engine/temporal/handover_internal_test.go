@@ -232,6 +232,10 @@ func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {
 			hint = f.Hint
 		}
 	}
+	// `reprise-fleet stop`, where no server has a workflow of the run.
+	if had, err := s.fleet.release(t.Context(), "loc"); !had || err != nil || !strings.Contains(hint, "reprise-fleet stop loc && ") {
+		t.Errorf("%q: %t, %v", hint, had, err)
+	}
 	_, way, _ := strings.Cut(hint, "git fetch origin")
 	way, _, _ = strings.Cut(way, " && reprise resume")
 	if way == "" {
