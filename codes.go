@@ -68,6 +68,8 @@ const (
 	CodeUnrecordedEnd     = "unrecorded-end"         // the files mark a step done; the journal, which records all work, does not
 	CodeStepsChanged      = "steps-changed"          // something else changed the steps the run began with
 	CodeLostCompletion    = "lost-completion"        // the journal accepted the end of a step; the files mark it open
+	CodeUndoCutOff        = "undo-cut-off"           // an undo was begun here and not ended
+	CodeNothingMade       = "nothing-made"           // a step was accepted by its agent's word alone
 	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
 	CodeLeftProcess       = "left-process"           // a process started by a step outlived it
 	CodeNotTrusted        = "not-trusted"            // commands would run that no one has trusted here

@@ -48,6 +48,8 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
 		switch {
+		case r.Worst() == Blocking:
+			d.judge(r) // what cannot be trusted is not called complete
 		case slices.ContainsFunc(r.Findings, Finding.ContestsEnd):
 			d.Verdict = Caution
 		case o.Git != nil && o.Git.Unheard:
@@ -126,7 +128,7 @@ func (o Observed) unsure(r *Run) string {
 
 // ContestsEnd reports whether a finding contradicts that a run is complete.
 func (f Finding) ContestsEnd() bool {
-	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere}, f.Code)
+	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere, CodeDetachedHead, CodeNothingMade}, f.Code)
 }
 
 // heed starts the agent that a person chose to continue with, whatever else is pending.

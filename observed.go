@@ -61,6 +61,7 @@ type Git struct {
 	Head      string // the commit, "" if there is none yet
 	Branch    string // short name, "" if detached
 	Detached  bool
+	Adrift    bool // detached, and no branch, here or of a remote, is known to reach the head
 	Bare      bool
 	Shallow   bool
 	Operation string    // merge, rebase, cherry-pick, revert, bisect, am; "" if none is in progress

@@ -44,7 +44,9 @@ func (d Decision) Outcome() Outcome {
 
 // Contested reports whether the run is marked complete although something contradicts
 // that.
-func (d Decision) Contested() bool { return d.Action == Finish && d.Verdict == Caution }
+func (d Decision) Contested() bool {
+	return d.Action == Finish && (d.Verdict == Caution || d.Verdict == BlockedVerdict)
+}
 
 // worst lists the outcomes of looking at runs, worst first.
 var worst = []Outcome{OutcomeUnreadable, OutcomeBlocked, OutcomeHeld, OutcomeAsk, OutcomeWait, OutcomeCaution, OutcomeOK, OutcomeNothing}

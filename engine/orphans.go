@@ -85,10 +85,8 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 		}
 		report, err = store.Take(ctx)
 	}
-	if err == nil && report.PendingUndo != "" {
-		// The files are half of another time.
-		reason := fmt.Sprintf("an undo was started here and not finished; `reprise undo %s` finishes it", report.PendingUndo)
-		err = errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
+	if half := store.Whole(); err == nil && half != nil {
+		err = errors.Join(halfUndone(half), store.Release())
 	}
 	for err == nil && len(proc.Holders("", e.Dir)) > 0 {
 		// The lease is ours: what still works closed its files.
@@ -100,6 +98,11 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 		return nil, nil, err
 	}
 	return store, report, nil
+}
+
+// halfUndone refuses to work on files that are half of another time.
+func halfUndone(half error) error {
+	return &UnsafeError{Run: "anything here", Reasons: []string{half.Error()}}
 }
 
 // Await waits until what a dead engine left running has released the project. It changes

@@ -220,6 +220,9 @@ func (e *Engine) look() (*durable.Store, error) {
 	if err = store.Usable(); err == nil && !e.Adopt {
 		err = store.Copied()
 	}
+	if half := store.Whole(); err == nil && half != nil {
+		err = halfUndone(half)
+	}
 	if err != nil {
 		return nil, errors.Join(err, store.Release())
 	}

@@ -83,6 +83,9 @@ func detachedHead(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git.Bare || !ok || !c.detached || c.gone {
 		return nil
 	}
+	if !r.State.Open() {
+		return adrift(r, o, c)
+	}
 	f := reprise.Finding{
 		Message: "the checkout is on no branch, so commits made here are easily lost",
 		Hint:    "switch to a branch first, or create one here: `git switch -c NAME`",
@@ -95,6 +98,19 @@ func detachedHead(r *reprise.Run, o *World) []reprise.Finding {
 		f.Hint = "switch to the run's branch first"
 	}
 	return []reprise.Finding{f}
+}
+
+// adrift reports that what a finished run made here is on no branch: the next checkout
+// leaves it behind.
+func adrift(r *reprise.Run, o *World, c checkout) []reprise.Finding {
+	made := func(s reprise.Step) bool { return s.Accepted != nil && s.Accepted.Commit != "" }
+	if r.State != reprise.Complete || c.name != "" || !o.Git.Adrift || !slices.ContainsFunc(r.Steps, made) {
+		return nil
+	}
+	return []reprise.Finding{{
+		Message: fmt.Sprintf("the checkout is on no branch, and no branch has its commit %.12s, so the run's work is easily lost", o.Git.Head),
+		Hint:    fmt.Sprintf("check out your branch and `git merge %.12s`, or `git switch -c NAME` creates a branch here", o.Git.Head),
+	}}
 }
 
 // brokenBranch reports that a branch the run needs points at no commit.

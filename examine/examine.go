@@ -65,6 +65,7 @@ func Checks() []Check { return slices.Clone(table()) }
 var table = sync.OnceValue(func() []Check {
 	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
 	checks := []Check{
+		{reprise.CodeUndoCutOff, blocking, "An `undo` was started in the project and did not finish, so its files are in part from another time: the same undo finishes it.", false, nil},
 		{reprise.CodeLiveOwner, blocking, "A live process holds the run; a second resume would do the work twice.", false, liveOwner},
 		{reprise.CodeSessionLive, blocking, "An agent session is working in the run's folder, or a command it started still runs there; an open but idle session is a warning, and the run does not continue automatically until you say so.", false, sessionLive},
 		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is only info if it is older.", false, begun(concurrent)},
@@ -81,13 +82,14 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeBrokenBranch, blocking, "The run's branch, or the one that is checked out, points at no commit, because a power cut left zeros in its ref; `repair` points it at the last commit on record.", false, inGit(brokenBranch)},
 		{reprise.CodeWorktreeGone, warning, "Git lists the run's checkout, but its folder is gone, and with it all uncommitted work in it.", false, inGit(worktreeGone)},
 		{reprise.CodeWrongBranch, warning, "The run's branch is not checked out where it would continue.", false, inGit(wrongBranch)},
-		{reprise.CodeDetachedHead, warning, "The checkout is on no branch, so commits made there are easily lost.", false, inGit(detachedHead)},
+		{reprise.CodeDetachedHead, warning, "The checkout is on no branch, so commits made there are easily lost; of a finished run it is reported if no branch has what is checked out.", false, when(func(_ *reprise.Run, o *World) bool { return o.Git != nil }, detachedHead)},
 		{reprise.CodeUncommitted, warning, "The run's checkout has uncommitted changes; unresolved conflicts block, untracked files alone are info, and a finished step that git could not commit is a warning.", false, open(uncommitted)},
 		{reprise.CodeFilesChanged, warning, "Commits that do not belong to the run changed its files, or finished work has uncommitted changes; if something other than the run changed work that our journal accepted and open steps of a workflow need, `resume` asks once.", false, begun(filesChanged)},
 		{reprise.CodeWorkflowChanged, warning, "The workflow file that the run was started from has changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not include: in a manifest, in a Dependencies section, or as a step it does not list.", false, newDependency},
 		{reprise.CodeWorkNotHere, blocking, "Work that our journal accepted is not where the run continues: its commit is not checked out, a file that an open step needs is gone, or the repository is gone; it is a warning if the work may be there in another form, a later step may have removed it, the run is finished, or something other than the run reverted the work, left nothing of it, or deleted files that a finished step wrote or a finished task names, and `--from` does it again.", false, workNotHere},
 		{reprise.CodeFalseCompletion, warning, "Something is marked done, but its own evidence contradicts that.", false, falseCompletion},
+		{reprise.CodeNothingMade, warning, "A step is done by its agent's word alone: the attempt left no commit and no changed file, gave no verdict, and no verify command confirms it.", false, nil},
 		{reprise.CodeUnrecorded, warning, "Commits mention the rest of a step, but its record does not: they may contain the next part of it, or a piece of that.", false, inGit(unrecorded)},
 		{reprise.CodeVerifyFailed, warning, "The --verify command failed on a copy of what is checked out.", false, nil},
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open, or something is marked done with unticked tasks or criteria; it is info if the run was ended on purpose.", true, closedOpen},

@@ -223,8 +223,17 @@ func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 }
 
 // tellPlace reports open runs in a project whose state was copied along with it or cannot
-// be used: resuming one is refused before anything is read.
+// be used: resuming one is refused before anything is read. Where an undo was cut off,
+// nothing is known of any run.
 func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
+	if half, ok := errors.AsType[*durable.HalfUndoneError](store.Whole()); ok {
+		for _, r := range runs {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeUndoCutOff, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
+				Message: half.Error(), Hint: "finish it first; until then the files are in part from another time",
+			})
+		}
+	}
 	err := store.Usable()
 	if err == nil && !opts.Adopt {
 		err = store.Copied()

@@ -289,6 +289,13 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		return
 	}
 	ends := journal.Ends(s.entries(v), v.History)
+	hint := "check whether its work is there; `reprise resume` asks before it is done again"
+	for _, e := range slices.Backward(ends) {
+		if v.Reopened(r.Step(e.Event.Step)) != nil && e.Event.Commit != "" && r.Worktree == "" {
+			hint = fmt.Sprintf("check whether its work is there; if not, `git merge %.12s` brings it here; `reprise resume` asks before it is done again", e.Event.Commit)
+			break
+		}
+	}
 	for _, e := range ends {
 		st := r.Step(e.Event.Step)
 		if v.Reopened(st) == nil {
@@ -297,7 +304,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: st.ID, Source: e.Source,
 			Message: fmt.Sprintf("%s was finished at %s, but the run's files say %s", st.ID, clock(e.Event.At), st.Status),
-			Hint:    "check whether its work is there; `reprise resume` asks before it is done again",
+			Hint:    hint,
 		})
 	}
 	l := convention.Find(r.Layout)

@@ -38,6 +38,22 @@ type UndoPlan struct {
 	all     []*reprise.Run     // of the project
 }
 
+// LeftError tells that what an undo would take back is on a branch that is not checked out.
+type LeftError struct{ Snapshot, Branch string }
+
+// Error implements error.
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("undo %s: the run's work is on %s, which is not checked out", e.Snapshot, e.Branch)
+}
+
+// Hint says what a person can do.
+func (e *LeftError) Hint() string {
+	return fmt.Sprintf("check it out first: `git checkout %s`", reprise.Pasted(e.Branch, "BRANCH"))
+}
+
+// Outcome tells that it has to be resolved first.
+func (e *LeftError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // UndoChoice is what a person wants of an undo.
 type UndoChoice struct {
 	// All undoes what others than the runs changed, too.
@@ -130,6 +146,9 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 	w, err := since(ctx, store, repo, snap)
 	if err != nil {
 		return nil, err
+	}
+	if w.left != "" && !c.All {
+		return nil, &LeftError{Snapshot: snap.ID, Branch: w.left}
 	}
 	plan.commits(w)
 	if err := plan.runs(ctx, t, store, snap, back, appeared); err != nil {

@@ -33,6 +33,7 @@ type whose struct {
 	changed      map[string]bool // files that no commit holds
 	brought      func(name string) bool
 	headMoved    string // why HEAD is not the runs' to move, "" if it is
+	left         string // the branch with commits of the runs that HEAD has not, "" if none
 	unread       []string
 	last         time.Time // see lastSign
 }
@@ -164,6 +165,9 @@ func (w *whose) readGit(ctx context.Context, to *durable.Snapshot) error {
 	case branch != w.repo.Current() && !back:
 		w.headMoved = "another branch is checked out"
 	}
+	if err := w.readLeft(ctx, head); err != nil {
+		return err
+	}
 	names, err := w.repo.Changes(ctx)
 	for _, name := range names {
 		if in, ok := strings.CutPrefix(name, w.repo.Prefix()); ok {
@@ -171,6 +175,30 @@ func (w *whose) readGit(ctx context.Context, to *durable.Snapshot) error {
 		}
 	}
 	return err
+}
+
+// readLeft looks whether the branch of the snapshot has what the runs committed and
+// another one without it is checked out: then the files here are not theirs to undo.
+func (w *whose) readLeft(ctx context.Context, head string) error {
+	branch := strings.TrimPrefix(w.snap.Tree.Branch, "refs/heads/")
+	if branch == "" || branch == w.repo.Current() {
+		return nil
+	}
+	tip, ok, err := w.repo.Resolve(ctx, branch)
+	if err != nil || !ok {
+		return err
+	}
+	for commit := range w.traces.Commits {
+		there, err := w.repo.IsAncestor(ctx, commit, tip)
+		if err != nil {
+			continue // the repository no longer has it
+		}
+		if here, err := w.repo.IsAncestor(ctx, commit, head); there && !here {
+			w.left = branch
+			return err
+		}
+	}
+	return nil
 }
 
 // made reports whether a trailer is that of an attempt of the runs, or of their merge.

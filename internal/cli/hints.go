@@ -135,6 +135,12 @@ func (a *app) decides(j judged) string {
 
 // nextCommand returns the command that continues a run, or "" if none would.
 func (a *app) nextCommand(j judged) string {
+	if i := slices.IndexFunc(j.run.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeUndoCutOff }); i >= 0 {
+		if hit := namedCommand.FindStringSubmatch(j.run.Findings[i].Message); hit != nil {
+			words := strings.Fields(hit[2])
+			return a.command(hit[1], words[0], words[1:]...)
+		}
+	}
 	switch {
 	case j.d.Outcome() == reprise.OutcomeAsk:
 		return a.decides(j)

@@ -182,6 +182,8 @@ func (p *page) since(j judged) string {
 func verdict(j judged) (mark, text string) {
 	mark = verdictMarks[j.d.Verdict]
 	switch {
+	case j.d.Contested() && j.d.Verdict == reprise.BlockedVerdict:
+		return mark, fmt.Sprintf("MARKED COMPLETE, but %s must be resolved first", count(j.plan.Validation.Conflicts, "problem"))
 	case j.d.Contested():
 		return mark, "MARKED COMPLETE, but " + cautions(j)
 	case j.d.Action == reprise.Finish:

@@ -333,9 +333,7 @@ func (s *Store) settle(rep *Report) error {
 	if err := s.readStopped(rep); err != nil {
 		return err
 	}
-	if b, _, err := s.readFile(undoFile); err == nil {
-		rep.PendingUndo = string(b)
-	}
+	rep.PendingUndo = s.pendingUndo()
 	s.ensureReserve(rep)
 	return s.exclude(rep)
 }

@@ -38,6 +38,21 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 		return first
 	})
 
+	git.Adrift = git.Detached && git.Head != ""
+	passed := make([]bool, len(a.log))
+	for _, ref := range a.refs.list {
+		if !git.Adrift {
+			break
+		}
+		git.Adrift = ref.hash != git.Head && !a.refs.more
+		walk(ref.hash, func(i int) bool {
+			git.Adrift = git.Adrift && a.log[i].Hash != git.Head
+			first := !passed[i]
+			passed[i] = true
+			return first && git.Adrift
+		})
+	}
+
 	// reach is what a branch has and the head has not.
 	type reach struct {
 		branch  string
