@@ -119,7 +119,8 @@ type Event struct {
 	// measured by, so that a later change can be detected.
 	Measure string `json:"measure,omitempty"`
 	// Cause is the fingerprint of a failure: two attempts with the same cause in an
-	// unchanged world failed the same way.
+	// unchanged world failed the same way. Of an accepted end it says that nothing but the
+	// agent's word speaks for it.
 	Cause string    `json:"cause,omitempty"`
 	Until time.Time `json:"until,omitzero"` // when a limit expires; for a restored state, when it was the state
 	// Session is, for a checkpoint, what the session reported.

@@ -75,6 +75,8 @@ type Acceptance struct {
 	Key    string    // identifies the attempt in commit trailers
 	At     time.Time // when it was accepted
 	Gone   []string  // what it should have left and is gone
+	// WordAlone tells that its agent said it is done and changed nothing.
+	WordAlone bool `json:",omitempty"`
 	// Changed is what it left and something other than the run changed since, as it is
 	// now.
 	Changed []Expected `json:",omitempty"`

@@ -44,6 +44,8 @@ type Attempt struct {
 	Dirty       *[]string
 	DirtyAs     map[string]reprise.Hash
 	Left, After []string
+	// Stash is the latest stash when it began, "" if there was none or that is unknown.
+	Stash string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
 	// otherwise. Changed is what has changed since that end.
 	Held    *reprise.Event
@@ -252,6 +254,7 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 	// Register first: what works beside it may change what is seen.
 	w.folders.enter(f)
 	if head, dirty, err := w.headAndDirty(ctx, f.Dir); err == nil {
+		f.Stash = w.stash(ctx, f.Dir)
 		f.Head, f.Branch, f.Dirty, f.DirtyAs = head, w.branch(ctx, f.Dir), &dirty, map[string]reprise.Hash{}
 		for _, e := range w.printed(ctx, f, dirty[:min(len(dirty), maxLeft)]) {
 			f.DirtyAs[e.Path] = e.Before

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/gitx"
+	"reprise/worktree"
 )
 
 // commitOf finds the commit in this checkout that carries the trailer of an attempt with
@@ -60,6 +62,32 @@ func (w *work) changedAnything(ctx context.Context, f *Attempt) bool {
 	return slices.ContainsFunc(append(now, *f.Dirty...), func(name string) bool {
 		return !w.isState(name) && (!slices.Contains(*f.Dirty, name) || w.changedAgain(ctx, f, name))
 	})
+}
+
+// stashed tells that an attempt put changes away in a stash, which is still there: what
+// it says it made is not where the run continues, and what was uncommitted before it may
+// be gone from there, too.
+func (w *work) stashed(ctx context.Context, f *Attempt) error {
+	repo, err := w.repoAt(ctx, f.Dir)
+	if repo == nil || err != nil || f.Dir == "" || f.Began.IsZero() {
+		return nil
+	}
+	commit, branch, at, err := repo.Stash(ctx)
+	if err != nil || commit == "" || commit == f.Stash || at.Before(f.Began.Truncate(time.Second)) || f.Inside != "" && branch != worktree.Branch(w.run) {
+		return nil
+	}
+	return fmt.Errorf("changes were put away in a stash while it worked: `git stash apply %.12s` brings them back", commit)
+}
+
+// stash is the latest stash where an attempt is to work, "" if there is none or it cannot
+// be told.
+func (w *work) stash(ctx context.Context, dir string) string {
+	repo, err := w.repoAt(ctx, dir)
+	if repo == nil || err != nil {
+		return ""
+	}
+	commit, _, _, _ := repo.Stash(ctx) // then only its time tells
+	return commit
 }
 
 // changedAgain reports whether a file that was uncommitted when an attempt began is not

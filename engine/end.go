@@ -177,6 +177,13 @@ func accepted(s *Seen) Ending {
 	ev.Verdict, ev.Issues, ev.Key, ev.Answers = c.Verdict, c.Issues, s.Key, s.Told
 	if s.Landing != nil {
 		ev.Commit, ev.At, ev.Ended = s.Landing.Commit, s.Landing.At, s.Landing.Ended
+		// Doing again what was done before may change nothing.
+		made := slices.ContainsFunc(s.Events, func(old reprise.Event) bool {
+			return old.Kind == reprise.StepFinished && old.Step == s.Step && old.Commit != ""
+		})
+		if s.Landing.Empty && !made && reply.Verdict == "" && c.Verdict == "" && s.Verified != VerifiedDone {
+			ev.Cause = journal.WordAlone
+		}
 	}
 	all := []reprise.Event{ev}
 	for _, id := range slices.Sorted(slices.Values(s.Told)) {

@@ -176,12 +176,16 @@ func (w *work) verify(stop context.Context, s *Seen) {
 func (w *work) land(stop context.Context, s *Seen) error {
 	s.Ends = accepted(s).Record
 	s.Ends[0].At = w.Now()
+	if why := w.stashed(context.WithoutCancel(stop), &s.Attempt); why != nil && s.Landed != provedByPerson {
+		s.Landing = &Landing{Err: why, Own: true}
+		return nil
+	}
 	l, err := w.hands.Land(stop, &s.Attempt)
 	if err != nil {
 		return err // not even that could be put on record
 	}
 	l.At, l.Ended = s.Ends[0].At, s.Ends[0].Ended
-	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Result.Reply == nil {
+	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Ran == nil {
 		l.Empty = !w.madeAny(&s.Attempt) && !w.changedAnything(context.WithoutCancel(stop), &s.Attempt)
 	}
 	s.Landing = &l
@@ -247,6 +251,9 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 		done := w.report(f, e.Text)
 		done.Commit, done.Resolved = e.Record[0].Commit, s.Recalled && s.Child == nil
 		w.sum.Finished = append(w.sum.Finished, done)
+		if e.Record[0].Cause == journal.WordAlone {
+			w.notice(reprise.Finding{Code: reprise.CodeNothingMade, Severity: reprise.Warning, Subject: s.Step, Message: s.Step + ": the agent said it is done and changed nothing"})
+		}
 	case e.Failed:
 		w.sum.Failed = append(w.sum.Failed, w.report(f, e.Text))
 	case e.Refuse:

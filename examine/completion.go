@@ -96,6 +96,21 @@ func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
+// nothingMade reports the steps that are done by their agent's word alone.
+func nothingMade(r *reprise.Run, _ *World) (out []reprise.Finding) {
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Status == reprise.Done && s.Accepted != nil && s.Accepted.WordAlone {
+			out = append(out, reprise.Finding{
+				Subject: s.ID, Source: s.Source,
+				Message: name(s.ID) + ": the agent said it is done and changed nothing",
+				Hint: fmt.Sprintf("check whether it was done before; if not, `reprise resume %s --from %s` does it again",
+					reprise.Pasted(r.ID, "RUN"), reprise.Pasted(s.ID, "STEP")),
+			})
+		}
+	}
+	return out
+}
+
 // openBoxes reports the unticked tasks and criteria of what is marked complete.
 func openBoxes(r *reprise.Run) []reprise.Finding {
 	if f, ok := r.Unticked(); ok {

@@ -125,6 +125,10 @@ const NotReady = "needs-setup"
 // SessionLost, as the cause of a step_resolved, marks a session that cannot be continued.
 const SessionLost = "session-lost"
 
+// WordAlone, as the cause of a step_finished, marks an end that only the agent's reply
+// speaks for: the attempt changed nothing.
+const WordAlone = "word-alone"
+
 // Fold adds up the entries of a journal.
 func Fold(entries []Entry) *History {
 	h := &History{}
@@ -344,7 +348,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys, s.Reported = "", nil, nil, nil, nil, nil, nil
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
-			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key}
+			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
 		}
 	case reprise.StepFailed:
 		s.end(ev)

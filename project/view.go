@@ -452,7 +452,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 		if h.Accepted == nil || s.Status != reprise.Done {
 			continue
 		}
-		accepted = append(accepted, reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At})
+		accepted = append(accepted, reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At, WordAlone: h.Accepted.Cause == journal.WordAlone})
 		s.Accepted = &accepted[len(accepted)-1]
 		if !needs {
 			continue // nothing says who needs a step's output

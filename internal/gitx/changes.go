@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"reprise"
 )
@@ -38,6 +40,24 @@ func (r *Repo) Standing(ctx context.Context) (head string, changed []string, err
 	}
 	slices.Sort(changed)
 	return st.head, slices.Compact(changed), err
+}
+
+// Stash gives the latest stash of the repository, which all its checkouts share, and when
+// and on which branch it was made; "" if there is none.
+func (r *Repo) Stash(ctx context.Context) (commit, branch string, at time.Time, err error) {
+	line, err := r.git.line(ctx, "for-each-ref", "--format=%(objectname) %(committerdate:unix) %(contents:subject)", "refs/stash")
+	if err != nil || line == "" {
+		return "", "", at, err
+	}
+	commit, rest, _ := strings.Cut(line, " ")
+	seconds, subject, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return "", "", at, fmt.Errorf("read the stash: %w", err)
+	}
+	_, subject, _ = strings.Cut(subject, "n ") // "WIP on B: …" or "On B: …"
+	branch, _, _ = strings.Cut(subject, ":")
+	return commit, branch, time.Unix(n, 0), nil
 }
 
 // Print is a fingerprint of what git would commit of a file, by its path below the
