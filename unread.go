@@ -23,7 +23,7 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 		return nil, err
 	}
 	seen.tryOpen(r)
-	slices.SortFunc(seen.unread, func(a, b Finding) int { return cmp.Compare(a.Source.File, b.Source.File) })
+	slices.SortStableFunc(seen.unread, func(a, b Finding) int { return cmp.Compare(a.Source.File, b.Source.File) })
 	for _, lost := range seen.unread {
 		if r.Remade(lost.Source.File) {
 			continue

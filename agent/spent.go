@@ -110,7 +110,7 @@ func (s *stream) usedClaude(r loose.Value) {
 		}
 		s.spent = append(s.spent, one)
 	}
-	slices.SortFunc(s.spent, func(a, b reprise.Request) int { return strings.Compare(a.Model, b.Model) })
+	slices.SortStableFunc(s.spent, func(a, b reprise.Request) int { return strings.Compare(a.Model, b.Model) })
 	if r.Has("modelUsage") && len(s.spent) == 0 && !r.Odd() {
 		s.spent = noRequest()
 	}
@@ -136,5 +136,5 @@ func (s *stream) usedGemini(stats loose.Value) {
 	for name, u := range models {
 		s.spent = append(s.spent, reprise.Request{Model: name, Tokens: transcript.Inclusive(u)})
 	}
-	slices.SortFunc(s.spent, func(a, b reprise.Request) int { return strings.Compare(a.Model, b.Model) })
+	slices.SortStableFunc(s.spent, func(a, b reprise.Request) int { return strings.Compare(a.Model, b.Model) })
 }

@@ -79,7 +79,7 @@ func (w *work) see(ctx context.Context) (*View, error) {
 	v.Stopping, v.Letters = ctx.Err() != nil, w.letters()
 	if len(v.AtWork) == 0 && !v.Stopping {
 		v.Open = slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.Held[ev.Step] || w.asksAbout(ev) })
-		slices.SortFunc(v.Open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
+		slices.SortStableFunc(v.Open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 		if err := w.dueIn(v); err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (w *work) stands(ctx context.Context, s *Seen, accepted bool) (out []repris
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b reprise.Expected) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b reprise.Expected) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 

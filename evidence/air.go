@@ -245,7 +245,7 @@ func (a *air) streamed(logs string, query transcript.Query) ([]*transcript.Sessi
 			list = append(list, transcript.Log{Name: e.Name(), At: info.ModTime()})
 		}
 	}
-	slices.SortFunc(list, func(x, y transcript.Log) int { return x.At.Compare(y.At) })
+	slices.SortStableFunc(list, func(x, y transcript.Log) int { return x.At.Compare(y.At) })
 	return transcript.Stream(os.DirFS(logs), list...)
 }
 

@@ -108,7 +108,7 @@ func documents(r *reprise.Run) []document {
 	for p, s := range worst {
 		out = append(out, document{p, s})
 	}
-	slices.SortFunc(out, func(a, b document) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(out, func(a, b document) int { return strings.Compare(a.path, b.path) })
 	return out
 }
 

@@ -155,7 +155,7 @@ func (h *History) Open() []reprise.Event {
 			out = append(out, *s.Open)
 		}
 	}
-	slices.SortFunc(out, func(a, b reprise.Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Step, b.Step)) })
+	slices.SortStableFunc(out, func(a, b reprise.Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Step, b.Step)) })
 	return out
 }
 

@@ -69,7 +69,7 @@ func (t *trail) gone(store *durable.Store, ref reprise.Ref) (out []Gone, err err
 			out[i].Whole = true
 		}
 	}
-	slices.SortFunc(out, func(a, b Gone) int {
+	slices.SortStableFunc(out, func(a, b Gone) int {
 		if a.Whole != b.Whole {
 			if a.Whole {
 				return -1

@@ -254,7 +254,7 @@ func (a *Account) takeLost(ctx context.Context, store *durable.Store, dry *durab
 	}
 	slices.Sort(out.Other)
 	out.Other = slices.Compact(out.Other)
-	slices.SortFunc(out.Edits, func(x, y reprise.Edit) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortStableFunc(out.Edits, func(x, y reprise.Edit) int { return strings.Compare(x.Path, y.Path) })
 	out.Files = durable.NewDryRun(under)
 	return out.Files.Apply(ctx, out.Edits)
 }

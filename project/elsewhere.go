@@ -169,15 +169,15 @@ func onFleet(r *reprise.Run, file string) reprise.Finding {
 	}
 }
 
-// fleetMark returns the file which says that the fleet has a run open, "" if it has not. One
-// that cannot be looked at counts as there.
+// fleetMark returns the file which says that the fleet has a run open, "" if it has not. A
+// folder that cannot be looked at blocks by itself: the journal is there as well.
 func (j *Judgement) fleetMark(homes map[string]*home, r *reprise.Run) string {
 	h := homeAt(homes, j.Root)
 	if h == nil {
 		return ""
 	}
 	file := durable.FleetMark(cmp.Or(h.named(r.Ref), journal.Name(r.Ref)))
-	if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(file))); err != nil {
 		return ""
 	}
 	return file

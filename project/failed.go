@@ -40,7 +40,7 @@ func (v *View) tellFailed(dir string, hide func(string) string) {
 		f.Log, f.Output = OutputOf(dir, r.Ref, hist.Began, step, f.Attempt, hide)
 		r.Failures = append(r.Failures, f)
 	}
-	slices.SortFunc(r.Failures, func(a, b reprise.Failure) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Step, b.Step)) })
+	slices.SortStableFunc(r.Failures, func(a, b reprise.Failure) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Step, b.Step)) })
 }
 
 // tellNotReady adds the steps that an agent could not work on as configured: the next

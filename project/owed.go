@@ -44,7 +44,7 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 			v.Run.State, v.Run.Reason = reprise.Interrupted, id+": "+why
 		}
 	}
-	slices.SortFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // offers reports whether the files offer a step.

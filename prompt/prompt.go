@@ -241,7 +241,7 @@ func (v *view) untaint(t Task) {
 	for _, e := range t.Expect {
 		quoted = append(quoted, e.Path)
 	}
-	slices.SortFunc(quoted, func(a, b string) int { return len(b) - len(a) }) // a path before its parts
+	slices.SortStableFunc(quoted, func(a, b string) int { return len(b) - len(a) }) // a path before its parts
 	for _, q := range quoted {
 		if q != "" && !inside(q) && !count().MatchString(q) {
 			v.Task = strings.ReplaceAll(v.Task, q, "(see the data)")

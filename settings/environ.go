@@ -98,7 +98,7 @@ func ends(name string) bool {
 // longestFirst sorts values so that one that is part of another comes after it.
 func longestFirst(values map[string]bool) []string {
 	out := slices.Collect(maps.Keys(values))
-	slices.SortFunc(out, func(a, b string) int {
+	slices.SortStableFunc(out, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)
 		}

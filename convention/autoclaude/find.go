@@ -64,7 +64,7 @@ func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	for name := range found {
 		refs = append(refs, reprise.Ref{Layout: layoutName, ID: path.Base(name), Path: name, Kind: reprise.KindBuild})
 	}
-	slices.SortFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
 	return refs, nil
 }
 

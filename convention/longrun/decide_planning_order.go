@@ -199,7 +199,7 @@ func (g *gsd) lineUp(phase phaseNo) (l lineup) {
 	for _, p := range open {
 		rank[p] = [6]int{count(waits(p)), count(passed(p)), count(passed(p) && !wanted(p)), w[p.planKey], count(p.human), len(behind(p, 0))}
 	}
-	slices.SortFunc(open, func(a, b *plan) int {
+	slices.SortStableFunc(open, func(a, b *plan) int {
 		x, y := rank[a], rank[b]
 		return cmp.Or(slices.Compare(x[:], y[:]), a.compare(b.planKey))
 	})

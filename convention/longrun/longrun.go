@@ -84,7 +84,7 @@ func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	slices.SortFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
 	return refs, nil
 }
 

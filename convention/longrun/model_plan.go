@@ -121,7 +121,7 @@ func (s planSet) sorted() []*plan {
 	for _, p := range s {
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b *plan) int { return a.compare(b.planKey) })
+	slices.SortStableFunc(out, func(a, b *plan) int { return a.compare(b.planKey) })
 	return out
 }
 

@@ -90,7 +90,7 @@ func (r *roadmap) sorted() []phaseNo {
 	for p := range r.phases {
 		out = append(out, p)
 	}
-	slices.SortFunc(out, phaseNo.compare)
+	slices.SortStableFunc(out, phaseNo.compare)
 	return out
 }
 

@@ -165,10 +165,10 @@ func newRanking(runs []*reprise.Run, o reprise.Observed) *ranking {
 		}
 	}
 	for _, stories := range k.epics {
-		slices.SortFunc(stories, byNumber)
+		slices.SortStableFunc(stories, byNumber)
 	}
 	k.behind = behindLatest(slices.SortedFunc(maps.Values(k.stories), byNumber))
-	slices.SortFunc(k.made, func(a, b *entry) int { return cmp.Or(cmp.Compare(a.age, b.age), byNumber(b, a)) })
+	slices.SortStableFunc(k.made, func(a, b *entry) int { return cmp.Or(cmp.Compare(a.age, b.age), byNumber(b, a)) })
 	return k
 }
 

@@ -106,7 +106,7 @@ func (h *history) fromDates(runs []*reprise.Run, now time.Time) {
 			days, h.latest = append(days, day), later(h.latest, day)
 		}
 	}
-	slices.SortFunc(days, func(a, b time.Time) int { return b.Compare(a) })
+	slices.SortStableFunc(days, func(a, b time.Time) int { return b.Compare(a) })
 	days = slices.CompactFunc(days, time.Time.Equal)
 	for p, day := range written {
 		h.ages[p] = slices.IndexFunc(days, day.Equal)

@@ -280,7 +280,7 @@ func (c *recorder) logResumed() bool {
 			}
 		}
 	}
-	slices.SortFunc(logs, func(a, b string) int { return strings.Compare(path.Base(a)+"\x00"+a, path.Base(b)+"\x00"+b) })
+	slices.SortStableFunc(logs, func(a, b string) int { return strings.Compare(path.Base(a)+"\x00"+a, path.Base(b)+"\x00"+b) })
 	entry, head := c.logEntry()
 	why := "log the resumption of " + ledger.Line(c.run.ID, 60)
 	for _, name := range logs {

@@ -94,7 +94,7 @@ func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 		}
 		return fs.SkipDir
 	})
-	slices.SortFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
 	return refs, err
 }
 

@@ -81,8 +81,8 @@ func New(o reprise.Observed) *Grader {
 			}
 		}
 	}
-	slices.SortFunc(g.byHash, func(a, b int) int { return strings.Compare(commits[a].Hash, commits[b].Hash) })
-	slices.SortFunc(g.bySubj, func(a, b int) int {
+	slices.SortStableFunc(g.byHash, func(a, b int) int { return strings.Compare(commits[a].Hash, commits[b].Hash) })
+	slices.SortStableFunc(g.bySubj, func(a, b int) int {
 		return cmp.Or(strings.Compare(commits[a].Subject, commits[b].Subject), cmp.Compare(a, b))
 	})
 	for _, b := range g.git.Branches {

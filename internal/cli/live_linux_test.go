@@ -432,7 +432,7 @@ func TestLR8_a_task_group_is_skipped_at_the_prompt(t *testing.T) {
 		}
 		for name, text := range map[string]string{
 			"reprise.yaml": "agents:\n  any: {command: [sh, agent.sh]}\nroles:\n  default: any\n",
-			"agent.sh":     "cat > /dev/null\necho '{\"outcome\":\"done\"}' > \"$REPRISE_RESULT\"\n",
+			"agent.sh":     "cat > /dev/null\necho made >> webhook.go\necho '{\"outcome\":\"done\"}' > \"$REPRISE_RESULT\"\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)

@@ -183,7 +183,7 @@ func (d *osFS) List(name string) ([]Info, error) {
 	for _, e := range entries {
 		out = append(out, infoOf(e))
 	}
-	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 

@@ -48,7 +48,7 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 	}
 	left := func(t *reprise.Taken) { t.Left++ }
 	for name, all := range edits {
-		slices.SortFunc(all, func(a, b edit) int { return order[a.commit] - order[b.commit] })
+		slices.SortStableFunc(all, func(a, b edit) int { return order[a.commit] - order[b.commit] })
 		now, back := blobAt(root, name, len(all[0].is)), 0
 		i := slices.IndexFunc(all, func(e edit) bool { return now == e.is || now == e.was })
 		switch {

@@ -47,7 +47,7 @@ func (t table) working(dirs []string) Workers {
 		}
 		out.Found = append(out.Found, w)
 	}
-	slices.SortFunc(out.Found, func(a, b Worker) int { return a.PID - b.PID })
+	slices.SortStableFunc(out.Found, func(a, b Worker) int { return a.PID - b.PID })
 	return out
 }
 

@@ -90,7 +90,7 @@ func (t table) below(chosen func(pid int, s stat) bool) []Process {
 			out = append(out, Process{PID: pid, Name: s.name, Command: t.commandLine(pid, 200), StartTicks: s.ticks})
 		}
 	}
-	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
+	slices.SortStableFunc(out, func(a, b Process) int { return a.PID - b.PID })
 	return out
 }
 

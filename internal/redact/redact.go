@@ -56,7 +56,7 @@ func New(secrets []string) *Redactor {
 		}
 	}
 	for _, forms := range r.forms {
-		slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+		slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	}
 	return r
 }

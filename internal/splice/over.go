@@ -82,7 +82,7 @@ func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 		err = nil
 		list = append(list, fs.FileInfoToDirEntry(created{base, folder}))
 	}
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortStableFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, err
 }
 

@@ -87,7 +87,7 @@ func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 	if len(order) == 0 {
 		return nil, err
 	}
-	slices.SortFunc(order, func(a, b string) int { return builders[b].s.Last.Compare(builders[a].s.Last) })
+	slices.SortStableFunc(order, func(a, b string) int { return builders[b].s.Last.Compare(builders[a].s.Last) })
 	for len(order) > q.Most && !q.since(builders[order[len(order)-1]].s.Last) {
 		order = order[:len(order)-1]
 	}

@@ -86,7 +86,7 @@ func (t *FS) Problems() []Problem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := slices.Clone(t.problems)
-	slices.SortFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
 	// Two readers may have listed a folder at the same time.
 	return slices.CompactFunc(out, func(a, b Problem) bool { return a.Path == b.Path })
 }
@@ -252,7 +252,7 @@ func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 	if err != nil {
 		l.err = err
 	}
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortStableFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if name != "." && !t.opts.All && t.isLinkedCheckout(name, all) {
 		t.note(func() { t.linked = append(t.linked, name) })
 		return l

@@ -215,7 +215,7 @@ func attempts(t reprise.Timeline) (out []reprise.TimelineSpan) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b reprise.TimelineSpan) int { return a.From.Compare(b.From) })
+	slices.SortStableFunc(out, func(a, b reprise.TimelineSpan) int { return a.From.Compare(b.From) })
 	return out
 }
 

@@ -284,7 +284,7 @@ func (d *FS) List(name string) ([]durable.Info, error) {
 	for entry, child := range d.nodes[ino].entries {
 		out = append(out, d.info(entry, child))
 	}
-	slices.SortFunc(out, func(a, b durable.Info) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b durable.Info) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
