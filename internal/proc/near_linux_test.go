@@ -134,3 +134,32 @@ func TestLook_believes_a_lock_before_a_number(t *testing.T) {
 		}
 	}
 }
+
+// Where there are many locks the kernel's list may lack one that is held.
+func TestLockOf_tries_a_lock_that_a_long_list_lacks(t *testing.T) {
+	root := t.TempDir()
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(root, "self", "ns"), 0o700),
+		os.Symlink(initialNamespace, filepath.Join(root, "self", "ns", "pid")),
+		os.WriteFile(filepath.Join(root, "lock"), nil, 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Open(filepath.Join(root, "lock"))
+	if err == nil {
+		err = syscall.Flock(int(held.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	for lines, want := range map[int]bool{1: false, os.Getpagesize() / 40: true} {
+		list := strings.Repeat("1: FLOCK  ADVISORY  WRITE 9052 fe:00:1 0 EOF\n", lines)
+		if err := os.WriteFile(filepath.Join(root, "locks"), []byte(list), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (table{root: root}).lockOf(filepath.Join(root, "lock")); got.Held != want || err != nil {
+			t.Errorf("%d lines: %+v, %v", lines, got, err)
+		}
+	}
+}
