@@ -264,7 +264,7 @@ func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.
 	}
 	states := map[string]int{}
 	last += 40 // the files follow the journal
-	before, within := sample.Every(t, 403), sample.Every(t, 83)
+	before, within := sample.Every(t, 403), sample.Every(t, 41)
 	for n := 0; n <= last; n++ {
 		drawn := n < first && before(n) || n >= first && within(n) || n == last
 		if !drawn && os.Getenv("REPRISE_MATRIX") != "all" {
