@@ -66,17 +66,17 @@ func (w *work) changedAnything(ctx context.Context, f *Attempt) bool {
 
 // stashed tells that an attempt put changes away in a stash, which is still there: what
 // it says it made is not where the run continues, and what was uncommitted before it may
-// be gone from there, too.
-func (w *work) stashed(ctx context.Context, f *Attempt) error {
+// be gone from there, too. A git that does not answer is err.
+func (w *work) stashed(ctx context.Context, f *Attempt) (why, err error) {
 	repo, err := w.repoAt(ctx, f.Dir)
 	if repo == nil || err != nil || f.Dir == "" || f.Began.IsZero() {
-		return nil
+		return nil, err
 	}
 	commit, branch, at, err := repo.Stash(ctx)
 	if err != nil || commit == "" || commit == f.Stash || at.Before(f.Began.Truncate(time.Second)) || f.Inside != "" && branch != worktree.Branch(w.run) {
-		return nil
+		return nil, err
 	}
-	return fmt.Errorf("changes were put away in a stash while it worked: `git stash apply %.12s` brings them back", commit)
+	return fmt.Errorf("changes were put away in a stash while it worked: `git stash apply %.12s` brings them back", commit), nil
 }
 
 // stash is the latest stash where an attempt is to work, "" if there is none or it cannot

@@ -109,8 +109,10 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 	if err := w.astray(ctx, f); err != nil {
 		return "", err
 	}
-	if now := w.head(ctx, f.Dir); !f.Recalled && f.Head != "" && now != f.Head && !w.folders.shared(f) && w.tookBack(ctx, f) == nil {
-		return now, nil
+	if now := w.head(ctx, f.Dir); !f.Recalled && f.Head != "" && now != f.Head && !w.folders.shared(f) {
+		if gone, err := w.tookBack(ctx, f); gone == nil || err != nil {
+			return now, err
+		}
 	}
 	return w.commitBefore(ctx, f)
 }

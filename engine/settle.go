@@ -88,7 +88,9 @@ func (s *Summary) add(ran *Summary) {
 func (w *work) settle(stop context.Context, s *Seen) error {
 	// An end is settled completely even while we are being stopped.
 	ctx := context.WithoutCancel(stop)
-	w.look(ctx, s)
+	if err := w.look(ctx, s); err != nil {
+		return err
+	}
 	for {
 		s.Run, s.Events, s.History, s.Now, s.Stopping = w.run, w.events, w.hist.Step(s.Step), w.Now(), stop.Err() != nil
 		e := EndOf(s)
@@ -120,10 +122,10 @@ func (w *work) settle(stop context.Context, s *Seen) error {
 }
 
 // look fills in what can be seen of an attempt's files.
-func (w *work) look(ctx context.Context, s *Seen) {
+func (w *work) look(ctx context.Context, s *Seen) (err error) {
 	s.Git, s.Denied = w.repo != nil, w.Denied[s.Key]
 	if s.Number == 0 || s.Child != nil {
-		return
+		return nil
 	}
 	s.Missing, s.MadeBefore = w.missing(&s.Attempt), w.madeBefore(&s.Attempt)
 	if s.Filed = ""; s.Result.Outcome != agent.Done {
@@ -133,8 +135,9 @@ func (w *work) look(ctx context.Context, s *Seen) {
 		s.Filed, s.Listed = step.Status.String(), w.hist.Listed != nil
 	}
 	if s.Wrote = w.wrote(s.Step, s.Expect); s.Wrote == nil {
-		s.Wrote = w.tookBack(ctx, &s.Attempt)
+		s.Wrote, err = w.tookBack(ctx, &s.Attempt)
 	}
+	return err
 }
 
 // lookForCommits fills in what git has of an attempt and, if its end is on record, what
@@ -176,7 +179,11 @@ func (w *work) verify(stop context.Context, s *Seen) {
 func (w *work) land(stop context.Context, s *Seen) error {
 	s.Ends = accepted(s).Record
 	s.Ends[0].At = w.Now()
-	if why := w.stashed(context.WithoutCancel(stop), &s.Attempt); why != nil && s.Landed != provedByPerson {
+	why, err := w.stashed(context.WithoutCancel(stop), &s.Attempt)
+	if err != nil {
+		return err
+	}
+	if why != nil && s.Landed != provedByPerson {
 		s.Landing = &Landing{Err: why, Own: true}
 		return nil
 	}

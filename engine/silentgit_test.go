@@ -67,3 +67,44 @@ steps:
 		})
 	}
 }
+
+// Git that falls silent while a step is at work proves nothing of how it ended: the end is
+// not recorded until git answers, and the step is not done again.
+func TestA_git_that_falls_silent_during_a_step_leaves_its_end_open(t *testing.T) {
+	t.Parallel()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, unanswered := range map[string]string{
+		"what was stashed": "*refs/stash*",
+		"whether the commit it began on is still there": "*merge-base*",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(repository(t))
+			put(t, e.Dir, ".gitignore", "log\n")
+			bin := t.TempDir()
+			silent := filepath.Join(bin, "silent")
+			ref := start(t, e, `name: f
+steps:
+  - {id: a, outputs: [a.txt], command: [sh, -c, "echo A >> log; echo a > a.txt; git add a.txt; git commit -qm a; touch `+silent+`"]}
+`)
+			gittest.Program(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \"$*\" in "+unanswered+") [ ! -e "+silent+" ] || kill -9 $$ ;; esac\nexec "+real+" \"$@\"\n")
+			e.Environ = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+			var no *gitx.NoAnswerError
+			if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); !errors.As(err, &no) {
+				t.Errorf("resume: %+v, %v", sum, err)
+			}
+			if err := os.Remove(silent); err != nil {
+				t.Fatal(err)
+			}
+			if sum := resumeOnce(t, e, ref, engine.Choice{}); sum.State != reprise.Complete {
+				t.Errorf("%+v", sum)
+			}
+			if got := get(t, e.Dir, "log"); got != "A\n" {
+				t.Errorf("done: %q", got)
+			}
+		})
+	}
+}

@@ -10,14 +10,14 @@ import (
 // tookBack tells that the commit which an attempt began on is no longer on its branch, as
 // after `git reset`, an amended commit or a rebase: someone's work may be gone from there,
 // and what the attempt left may be an older state. It is nil where the commit is still
-// there, or the attempt began on none.
-func (w *work) tookBack(ctx context.Context, f *Attempt) *Wrote {
+// there, or the attempt began on none. A git that does not answer is an error.
+func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if w.repo == nil || f.Head == "" || f.Dir == "" {
-		return nil
+		return nil, nil
 	}
 	repo, err := w.repoAt(ctx, f.Dir)
 	if repo == nil || err != nil {
-		return nil // nothing can be committed there either, which is told
+		return nil, nil // nothing can be committed there either, which is told
 	}
 	on, name := f.Branch, f.Branch
 	if on == "" {
@@ -25,15 +25,15 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) *Wrote {
 	}
 	now, there, err := repo.Resolve(ctx, on)
 	if err != nil || now == f.Head {
-		return nil
+		return nil, err
 	}
 	_, known, err := repo.Resolve(ctx, f.Head)
 	if err != nil || !known && f.Recalled { // another machine may have had it
-		return nil
+		return nil, err
 	}
 	if known && there {
 		if kept, err := repo.IsAncestor(ctx, f.Head, now); kept || err != nil {
-			return nil
+			return nil, err
 		}
 	}
 	short := f.Head[:min(12, len(f.Head))]
@@ -44,5 +44,5 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) *Wrote {
 	return &Wrote{
 		Status: reprise.Unknown, Gone: true,
 		Text: fmt.Sprintf("left %s without commit %s, on which it began; `%s` brings that back, in the folder where it worked", name, short, back),
-	}
+	}, nil
 }

@@ -226,7 +226,7 @@ func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 // be used: resuming one is refused before anything is read. Where an undo was cut off,
 // nothing is known of any run.
 func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
-	if half, ok := errors.AsType[*durable.HalfUndoneError](store.Whole()); ok {
+	if half := store.Whole(); half != nil {
 		for _, r := range runs {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeUndoCutOff, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},

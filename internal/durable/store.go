@@ -333,7 +333,10 @@ func (s *Store) settle(rep *Report) error {
 	if err := s.readStopped(rep); err != nil {
 		return err
 	}
-	rep.PendingUndo = s.pendingUndo()
+	var err error
+	if rep.PendingUndo, err = s.pendingUndo(); err != nil {
+		return err
+	}
 	s.ensureReserve(rep)
 	return s.exclude(rep)
 }

@@ -48,37 +48,6 @@ type UndoOptions struct {
 	As string
 }
 
-// HalfUndoneError tells that an undo was begun here and did not end: the files are in part
-// of another time.
-type HalfUndoneError struct {
-	As string // how it is ended: the snapshot and the flags, as typed behind `reprise undo`
-}
-
-// Error implements error. Some readers see only this, without the hint.
-func (e *HalfUndoneError) Error() string {
-	return "an undo was started here and not finished; " + e.Hint()
-}
-
-// Hint says what a person can do.
-func (e *HalfUndoneError) Hint() string { return fmt.Sprintf("`reprise undo %s` finishes it", e.As) }
-
-// Whole looks whether an undo was begun here and did not end: a *HalfUndoneError. It
-// changes nothing.
-func (s *Store) Whole() error {
-	if as := s.pendingUndo(); as != "" {
-		return &HalfUndoneError{As: as}
-	}
-	return nil
-}
-
-func (s *Store) pendingUndo() string {
-	b, _, err := s.readFile(undoFile)
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
 // UndoRuns brings back a snapshot: the content, mode and kind of every file it
 // holds, and HEAD and index of git if it has a tree; the same for the checkouts of
 // its runs. What has appeared since is archived, never deleted; what the snapshot
