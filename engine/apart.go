@@ -286,11 +286,11 @@ func (e *Engine) alone(ctx context.Context, ref reprise.Ref, at Elsewhere, told 
 	}
 	defer w.folders.leave(f)
 	if err := start(w, f); err != nil {
-		refused, ok := errors.AsType[*startError](err)
-		if !ok {
+		result, err := notStartedBy(ctx, err)
+		if result == nil {
 			return nil, err
 		}
-		return &End{Step: at.Step, Result: agent.Result{Outcome: agent.NotStarted, Reason: refused.Error()}}, nil
+		return &End{Step: at.Step, Result: *result}, nil
 	}
 	for {
 		if told != nil {

@@ -142,19 +142,28 @@ func (w *work) setOff(ctx context.Context, f *Attempt) error {
 		return nil
 	}
 	defer w.folders.leave(f)
-	refused, ok := errors.AsType[*startError](err)
-	if !ok {
+	result, err := notStartedBy(ctx, err)
+	if result == nil {
 		return err
 	}
-	s := &Seen{Attempt: *f, Err: refused.error, Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}}
+	s := &Seen{Attempt: *f, Err: err, Result: *result}
+	return w.settle(ctx, s)
+}
+
+// notStartedBy is how an attempt ended that could not be started, and why; nil where the
+// error is about something else. What is being stopped meanwhile is no fault of the agent.
+func notStartedBy(ctx context.Context, err error) (*agent.Result, error) {
+	refused, ok := errors.AsType[*startError](err)
 	switch {
+	case !ok:
+		return nil, err
 	case ctx.Err() != nil:
-		s.Result = agent.Result{Outcome: agent.Stopped}
+		return &agent.Result{Outcome: agent.Stopped}, refused.error
 	case errors.Is(err, agent.ErrLost):
 		// Its keeper was killed before it could say that the agent runs: it may have run.
-		s.Result.Outcome, s.Result.CutOff = agent.Lost, true
+		return &agent.Result{Outcome: agent.Lost, CutOff: true, Reason: err.Error()}, refused.error
 	}
-	return w.settle(ctx, s)
+	return &agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}, refused.error
 }
 
 // tellMissing reports inputs of a step of a workflow file that do not exist. Its agent

@@ -17,6 +17,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/cli"
+	"reprise/internal/gitx"
 	"reprise/report"
 )
 
@@ -183,7 +184,8 @@ func clock(started time.Time) func() time.Time {
 // detail is what that person can do.
 func lasting(err error) error {
 	code := cli.ExitCode(err)
-	if code <= 1 || errors.Is(err, context.Canceled) {
+	var silent *gitx.NoAnswerError // the machine is busy, or another worker's git answers
+	if code <= 1 || errors.Is(err, context.Canceled) || errors.As(err, &silent) {
 		return err
 	}
 	hint := ""

@@ -107,13 +107,27 @@ func (g *git) run(ctx context.Context, input io.Reader, args ...string) ([]byte,
 	defer cancel()
 	cmd := g.command(ctx, args...)
 	cmd.Stdin = input
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := cmd.Run(); err != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
-		return out.Bytes(), fmt.Errorf("git %s: %s: %w", args[0], strings.TrimPrefix(line, "fatal: "), err)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
 	}
-	return out.Bytes(), nil
+	var out []byte
+	if err == nil {
+		out, err = io.ReadAll(pipe)
+		// One that ended well and whose output was read to the end has answered.
+		if ended := cmd.Wait(); err == nil && !errors.Is(ended, exec.ErrWaitDelay) {
+			err = ended
+		}
+	}
+	if line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n"); err != nil && line != "" {
+		err = fmt.Errorf("%s: %w", strings.TrimPrefix(line, "fatal: "), err)
+	}
+	if err != nil {
+		err = fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return out, err
 }
 
 // code is with what a command that ran to its end failed, and -1 for one that did not.

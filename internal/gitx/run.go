@@ -144,6 +144,9 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 		cancel() // its output is no longer read, so git would block
 	}
 	waitErr := cmd.Wait()
+	if errors.Is(waitErr, exec.ErrWaitDelay) {
+		waitErr = nil // it ended well and its output was read to the end; only its complaints are cut
+	}
 	switch {
 	case errors.Is(readErr, errEnough):
 		return nil
