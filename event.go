@@ -3,6 +3,7 @@ package reprise
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 )
 
@@ -99,6 +100,11 @@ type Event struct {
 	// Branch and Base are, for a start, the branch that was checked out and its commit.
 	Branch string `json:"branch,omitempty"`
 	Base   string `json:"base,omitempty"`
+	// Found are, for a start, the files that git knows and that something other than the
+	// run had changed and not committed, relative to the root of the repository, with
+	// their hashes, zero for a removed file. What a commit of the attempt has of them is
+	// not its work. The path "." stands for any file: there were too many.
+	Found []Expected `json:"found,omitempty"`
 	// Open lists, for the start of an attempt that may close only its own step, all steps
 	// open at that time; nil if the journal already says so. Listed is how a removed step
 	// stood in the list; a reset puts it back.
@@ -148,6 +154,18 @@ type Event struct {
 	// is what gets archived for it, if that is elsewhere.
 	Run *Place `json:"run,omitempty"`
 	Old *Place `json:"old,omitempty"`
+}
+
+// AnyFile is the path of an Expected that stands for any file.
+const AnyFile = "."
+
+// Finds returns the file of a list by its path, or what stands for any file.
+func Finds(all []Expected, name string) (e Expected, ok bool) {
+	i := slices.IndexFunc(all, func(e Expected) bool { return e.Path == name || e.Path == AnyFile })
+	if i < 0 {
+		return e, false
+	}
+	return all[i], true
 }
 
 // Ambiguity is the policy for a step that was started and has no recorded end.

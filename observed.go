@@ -229,6 +229,7 @@ type Change struct {
 	Untracked bool
 	Conflict  bool
 	Staged    bool
+	Deleted   bool
 	Worktree  string // the checkout it is in, "" for the project's own
 }
 

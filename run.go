@@ -197,6 +197,9 @@ type Run struct {
 	// Left are the files that no commit holds and that are as a finished step of the run left
 	// them, by the hash on record.
 	Left []string `json:"-"`
+	// Found is what attempts of the run found changed and not committed when they began, by
+	// what their commits carry: it is not their work, whoever commits it.
+	Found map[string][]Expected `json:"-"`
 
 	// Boxes are the unticked boxes of what the files call complete: the run, or done steps.
 	Boxes []Box `json:"-"`

@@ -44,6 +44,8 @@ type Attempt struct {
 	Dirty       *[]string
 	DirtyAs     map[string]reprise.Hash
 	Left, After []string
+	// Found is what of that git knows and no attempt can have changed, as it is on record.
+	Found []reprise.Expected
 	// Stash is the latest stash when it began, "" if there was none or that is unknown.
 	Stash string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
@@ -118,7 +120,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 	if err := w.record(ctx, reprise.Event{
 		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
 		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told, Open: w.opened(),
-		Branch: f.Branch, Base: f.Head,
+		Branch: f.Branch, Base: f.Head, Found: f.Found,
 	}); err != nil {
 		return err
 	}
@@ -262,13 +264,20 @@ func (w *work) builtHere(ctx context.Context) error {
 func (w *work) survey(ctx context.Context, f *Attempt) error {
 	// Register first: what works beside it may change what is seen.
 	w.folders.enter(f)
-	if head, dirty, err := w.headAndDirty(ctx, f.Dir); err == nil {
+	repo, err := w.repoAt(ctx, f.Dir)
+	var head string
+	var dirty, untracked []string
+	if err == nil && repo != nil {
+		head, dirty, untracked, err = repo.Standing(ctx)
+	}
+	if err == nil {
 		f.Stash = w.stash(ctx, f.Dir)
 		f.Head, f.Branch, f.Dirty, f.DirtyAs = head, w.branch(ctx, f.Dir), &dirty, map[string]reprise.Hash{}
 		for _, e := range w.printed(ctx, f, dirty[:min(len(dirty), maxLeft)]) {
 			f.DirtyAs[e.Path] = e.Before
 		}
 		f.Left, f.After = w.leftSince(ctx, f)
+		f.Found = w.found(f, untracked)
 	}
 	expect := f.Expect
 	f.Expect = nil

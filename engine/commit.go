@@ -179,6 +179,35 @@ func (w *work) leftSince(ctx context.Context, f *Attempt) (left, after []string)
 	return left, after
 }
 
+// maxFound bounds how many files are recorded that an attempt found changed.
+const maxFound = 200
+
+// found gives the files that git knows and that were changed and not committed before an
+// attempt began, by none that may still be open: neither an earlier one of the step nor one
+// beside it. Whoever commits them with the attempt's work, they are not part of it.
+func (w *work) found(f *Attempt, untracked []string) (out []reprise.Expected) {
+	before := w.hist.Open()
+	if first := w.hist.Step(f.Step).First; first != nil {
+		before = append(before, *first)
+	}
+	others := func(name string) bool {
+		return slices.Contains(f.After, name) || !slices.Contains(f.Left, name) && !slices.ContainsFunc(before, func(start reprise.Event) bool {
+			_, found := reprise.Finds(start.Found, name)
+			return !found
+		})
+	}
+	for _, name := range *f.Dirty {
+		if w.isState(name) || gitx.Kept(name) || slices.Contains(untracked, name) || !others(name) {
+			continue
+		}
+		was, known := f.DirtyAs[name]
+		if out = append(out, reprise.Expected{Path: name, Before: was}); !known || len(out) > maxFound {
+			return []reprise.Expected{{Path: reprise.AnyFile}}
+		}
+	}
+	return out
+}
+
 // printed gives the hashes of files that an attempt left, as far as they can be read.
 func (w *work) printed(ctx context.Context, f *Attempt, names []string) (out []reprise.Expected) {
 	if len(names) == 0 {

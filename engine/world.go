@@ -89,17 +89,11 @@ func (w *work) prefix() string {
 
 // dirty lists uncommitted files where an attempt works.
 func (w *work) dirty(ctx context.Context, dir string) ([]string, error) {
-	_, changed, err := w.headAndDirty(ctx, dir)
-	return changed, err
-}
-
-// headAndDirty gives dirty beside the commit that is checked out there, "" if there is none.
-func (w *work) headAndDirty(ctx context.Context, dir string) (head string, dirty []string, err error) {
 	repo, err := w.repoAt(ctx, dir)
 	if repo == nil || err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	return repo.Standing(ctx)
+	return repo.Changes(ctx)
 }
 
 // worldState is a fingerprint of the folder an attempt works in.

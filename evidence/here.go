@@ -122,6 +122,7 @@ func working(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, again []
 // taken finds what others took back of accepted work that is in the history.
 func taken(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise.Observed, stands map[string]string) (problem string) {
 	here, accepted := map[string]bool{}, false
+	before := map[string][]reprise.Expected{} // by commit: what its attempt found
 	for _, r := range runs {
 		if r == nil || !r.State.Open() && r.State != reprise.Complete || r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "." {
 			continue
@@ -129,11 +130,15 @@ func taken(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise
 		for i := range r.Steps {
 			if l := r.Steps[i].Accepted; l != nil && stands[l.Commit] != "" {
 				here[stands[l.Commit]], accepted = true, true
+				before[stands[l.Commit]] = append(before[stands[l.Commit]], r.Found[l.Key]...)
 			}
 		}
 		for i := range o.Git.Commits {
 			if c := &o.Git.Commits[i]; c.OnHead && r.Made(*c) && (len(c.Steps) > 0 || !strings.HasPrefix(c.Subject, "Revert ")) {
 				here[c.Hash] = true
+				for _, value := range c.Steps {
+					before[c.Hash] = append(before[c.Hash], r.Found[strings.TrimSuffix(value, reprise.TrailerAccepted)]...)
+				}
 			}
 		}
 	}
@@ -147,7 +152,7 @@ func taken(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise
 			commits = append(commits, c.Hash)
 		}
 	}
-	found, missed := repo.TakenBack(ctx, commits, o.Git.Changed, states(repo, runs))
+	found, missed := repo.TakenBack(ctx, commits, o.Git.Changed, before, states(repo, runs))
 	o.Taken = map[string]reprise.Taken{}
 	for of, by := range stands {
 		if t, ok := found[by]; ok && here[by] {

@@ -407,6 +407,8 @@ func TestX6_uncommitted_work(t *testing.T) {
 	}
 	for _, c := range []caseOf{
 		{"changed", code, quiet().changed(reprise.Change{Path: "b.go"}, reprise.Change{Path: "n.go", Untracked: true}), warning, `2 files not committed: "b.go", "n.go"`},
+		{"deleted", code, quiet().changed(reprise.Change{Path: "b.go", Deleted: true}), warning, `1 file deleted, which no commit says: "b.go"`},
+		{"some deleted", code, quiet().changed(reprise.Change{Path: "b.go", Deleted: true}, reprise.Change{Path: "c.go"}), warning, `2 files not committed, 1 of them deleted: "b.go", "c.go"`},
 		{"many", code, quiet().changed(reprise.Change{Path: "1"}, reprise.Change{Path: "2"}, reprise.Change{Path: "3"}, reprise.Change{Path: "4"}).with(func(s *scene) { s.o.Git.ChangedMore = 9 }), warning, "at least 4 files not committed, 9 more not checked: \"1\", \"2\", \"3\" and 1 more"},
 		{"untracked only", code, quiet().changed(reprise.Change{Path: "n.go", Untracked: true}), info, "1 file untracked"},
 		{"untracked in its own checkout", code, own().changed(reprise.Change{Path: ".worktrees/x/n.go", Untracked: true, Worktree: ".worktrees/x"}), warning, "1 file"},

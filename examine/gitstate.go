@@ -59,6 +59,9 @@ func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 		what = "git's branch " + quote(strings.TrimSuffix(branch, ".lock"))
 	}
 	what += " is locked (" + name(l.Path) + ")"
+	if !l.Since.IsZero() {
+		what += " since " + l.Since.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
 	remove := "remove the file " + name(l.Path)
 	if file := reprise.Pasted(l.Path, ""); file != "" {
 		remove = "`rm " + file + "` removes it"

@@ -21,6 +21,7 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	holds := func(p string) bool { return peers.holds(p) || own.holds(p) }
 	under := func(p string) bool { return peers.under(p) || own.under(p) }
 	var conflicts, tracked, untracked []string
+	deleted := 0
 	for _, ch := range o.Git.Changed {
 		switch {
 		case !inCheckout(ch, c):
@@ -34,6 +35,9 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 			untracked = append(untracked, ch.Path)
 		default:
 			tracked = append(tracked, ch.Path)
+			if ch.Deleted {
+				deleted++
+			}
 		}
 	}
 	f := reprise.Finding{
@@ -61,6 +65,13 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 		f.Message = fmt.Sprintf("%s not committed", plural(len(names), "file"))
 		if len(tracked) == 0 {
 			f.Message = fmt.Sprintf("%s untracked", plural(len(names), "file"))
+		}
+		switch {
+		case deleted > 0 && deleted == len(names):
+			f.Message = fmt.Sprintf("%s deleted, which no commit says", plural(deleted, "file"))
+			f.Hint = "bring it back or commit that it is gone before you continue; `git status` shows all of it"
+		case deleted > 0:
+			f.Message += fmt.Sprintf(", %d of them deleted", deleted)
 		}
 		if o.Git.ChangedMore > 0 && c.name == "" {
 			f.Message = fmt.Sprintf("at least %s, %d more not checked", f.Message, o.Git.ChangedMore)

@@ -34,6 +34,9 @@ type History struct {
 	Measured *reprise.Event
 	// Stands is what the outputs of accepted steps were when an attempt last ended.
 	Stands map[string]reprise.Hash
+	// Found is what attempts found changed and not committed when they began, by what their
+	// commits carry.
+	Found map[string][]reprise.Expected
 	// Made is the text of the event that the run was begun or last revised with; Undone
 	// tells that an earlier state was brought back since, in which that may not stand.
 	Made   string
@@ -206,6 +209,12 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StepStarted:
 		if ev.Open != nil {
 			h.Listed = ev.Open
+		}
+		if len(ev.Found) > 0 && ev.Key != "" {
+			if h.Found == nil {
+				h.Found = map[string][]reprise.Expected{}
+			}
+			h.Found[ev.Key] = ev.Found
 		}
 	case reprise.StepReported:
 		h.Reports = true

@@ -430,7 +430,7 @@ func startable(fsys fs.FS, r *reprise.Run, d reprise.Decision) (step string, ref
 // their outputs are gone, and which work is waiting to be committed.
 func (v *View) tellLanded(fsys fs.FS) {
 	r, hist := v.Run, v.History
-	r.Proven = hist.Proven
+	r.Proven, r.Found = hist.Proven, hist.Found
 	if hist.Started {
 		r.Life, r.Began = reprise.TrailerLife(hist.Began), hist.Began
 	}

@@ -39,6 +39,7 @@ type app struct {
 	json     bool
 	code     int
 	around   string                    // the project used instead of a folder inside it; "" if none was
+	adopts   bool                      // the command can accept a copied project
 	starts   bool                      // something new is started, in exactly the named folder
 	input    *bufio.Reader             // wraps in, once a line has been requested
 	typed    chan typed                // the line being read
@@ -196,6 +197,7 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 		return misuse("%w", err)
 	}
 	a.stand(cmd)
+	a.adopts = cmd.Flags().Lookup("adopt") != nil
 	a.began = time.Now()
 	text := a.env("REPRISE_NOW")
 	if text == "" {

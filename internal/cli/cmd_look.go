@@ -36,7 +36,10 @@ type statusFlags struct {
 }
 
 func (a *app) newStatus() *cobra.Command {
-	var flags statusFlags
+	var (
+		flags statusFlags
+		dir   string
+	)
 	cmd := &cobra.Command{
 		Use:   "status [PATH...]",
 		Short: "List every run in a project: state, progress, age, next step",
@@ -49,7 +52,7 @@ func (a *app) newStatus() *cobra.Command {
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.known || flags.remember {
-				if len(args) > 0 {
+				if len(args) > 0 || cmd.Flags().Changed("dir") {
 					return misuse("--known lists the projects you work in; it takes no folder")
 				}
 				dirs, list, err := a.known(flags.remember)
@@ -58,6 +61,9 @@ func (a *app) newStatus() *cobra.Command {
 				}
 				flags.list = list
 				return a.status(cmd.Context(), dirs, flags)
+			}
+			if cmd.Flags().Changed("dir") {
+				args = append([]string{dir}, args...)
 			}
 			switch len(args) {
 			case 0:
@@ -74,7 +80,7 @@ func (a *app) newStatus() *cobra.Command {
 			return a.status(cmd.Context(), args, flags)
 		},
 	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
+	a.folderFlags(cmd, &dir, "schema/status.v1.json")
 	cmd.Flags().StringSliceVar(&flags.layouts, "convention", nil, "look for runs of these conventions only: "+strings.Join(convention.Names(), ", "))
 	cmd.Flags().BoolVar(&flags.all, "all", false, "show every run, finished ones too, and every finding")
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "also look into vendored folders and those git ignores")

@@ -150,6 +150,9 @@ func (a *app) printError(err error) int {
 	if at, is := errors.AsType[*fs.PathError](err); hint == "" && is && errors.Is(at.Err, fs.ErrPermission) {
 		hint = "the file system does not let you: see with `ls -ld` who owns it; run reprise as that user or change its permissions"
 	}
+	if has[*durable.CopiedError](err) && a.adopts {
+		hint += ": `" + a.again("--adopt") + "`"
+	}
 	hint = a.site.fill(hint)
 	if a.json && a.writeJSON(a.err, report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code}) == nil {
 		return code

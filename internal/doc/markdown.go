@@ -214,8 +214,8 @@ func (m *Markdown) body() []Line {
 		return nil
 	}
 	if m.unended > 0 && slices.ContainsFunc(m.Lines, func(l Line) bool { return l.Hidden && l.No != m.unended && tells(l.Text) }) {
-		m.file.Lost(reprise.CodeUnreadable, m.unended, "a code block or a comment begins here and never ends, so what the file says is not all known",
-			"end it where it should end, or remove its mark")
+		m.file.Lost(reprise.CodeUnreadable, m.unended, fmt.Sprintf("a code block or a comment begins in line %d and never ends: close it; until then what the file says is not all known", m.unended),
+			fmt.Sprintf("close it where it should end, or remove line %d if it opens nothing", m.unended))
 	}
 	return m.Lines
 }

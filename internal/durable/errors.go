@@ -105,7 +105,7 @@ func (e *HeldError) Error() string {
 
 // Hint says what a person can do.
 func (e *HeldError) Hint() string {
-	return "wait for it, or stop that process; if it is gone, a program that it started still runs"
+	return "wait for it, or stop that process; `reprise status` tells what it works on; if it is gone, a program that it started still runs"
 }
 
 // CopiedError tells that this project was copied from another place together
@@ -129,7 +129,7 @@ func (e *CopiedError) Error() string {
 
 // Hint says what a person can do.
 func (e *CopiedError) Hint() string {
-	return "continue in the original, or accept this copy as a project of its own with --adopt, as in `reprise resume --adopt`"
+	return "continue in the original, or accept this copy as a project of its own with --adopt"
 }
 
 // NetworkError tells that the project lies on a file system whose locks and

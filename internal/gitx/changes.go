@@ -24,22 +24,25 @@ import (
 // Changes lists the files of this checkout that no commit holds, as paths below
 // its top, untracked ones one by one. It changes nothing.
 func (r *Repo) Changes(ctx context.Context) ([]string, error) {
-	_, changed, err := r.Standing(ctx)
+	_, changed, _, err := r.Standing(ctx)
 	return changed, err
 }
 
 // Standing gives the commit that is checked out, "" if there is none yet, and Changes, as
-// of one moment.
-func (r *Repo) Standing(ctx context.Context) (head string, changed []string, err error) {
+// of one moment, and which of them git does not know.
+func (r *Repo) Standing(ctx context.Context) (head string, changed, untracked []string, err error) {
 	st, err := r.git.status(ctx, maxListed, "all", "dirty")
 	if err == nil && st.more > 0 {
 		err = fmt.Errorf("list changes in %s: %w", r.top, errTooLong)
 	}
 	for _, c := range st.changes {
 		changed = append(changed, c.Path)
+		if c.Untracked {
+			untracked = append(untracked, c.Path)
+		}
 	}
 	slices.Sort(changed)
-	return st.head, slices.Compact(changed), err
+	return st.head, slices.Compact(changed), untracked, err
 }
 
 // Stash gives the latest stash of the repository, which all its checkouts share, and when
@@ -103,7 +106,7 @@ const maxListed = 100_000
 // file that no commit holds, except those to be left out. Two equal ones mean
 // that nothing else happened there.
 func (r *Repo) State(ctx context.Context, except func(name string) bool) (string, error) {
-	head, changed, err := r.Standing(ctx)
+	head, changed, _, err := r.Standing(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -123,7 +123,7 @@ func TestGather_git_matrix(t *testing.T) {
 				f.t.Fatal(err)
 			}
 		}, func(t *testing.T, g *reprise.Git) {
-			want := []reprise.Change{{Path: "file.txt"}, {Path: "gone.txt"}, {Path: "staged.txt", Staged: true}, {Path: "new/", Untracked: true}}
+			want := []reprise.Change{{Path: "file.txt"}, {Path: "gone.txt", Deleted: true}, {Path: "staged.txt", Staged: true}, {Path: "new/", Untracked: true}}
 			if !slices.Equal(g.Changed, want) {
 				t.Errorf("%+v", g.Changed)
 			}

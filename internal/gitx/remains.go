@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,7 @@ func bounded(commits []string) (names []string, err error) {
 }
 
 // Remains tells of commits, by whole hash, what of them is in a folder that is a
-// checkout of this repository, committed or not. Files that except names do not count. A merge
+// checkout of this repository, committed or not, or committed under another name. Files that except names do not count. A merge
 // tells nothing, and neither does a commit that the repository does not have. What was found
 // is returned also with an error, which tells what was not looked at. It changes nothing.
 func (r *Repo) Remains(ctx context.Context, top string, commits []string, except func(name string) bool) (map[string]reprise.Astray, error) {
@@ -49,12 +50,16 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		return out, err
 	}
 	defer root.Close()
+	gone := map[string][]string{} // names, by commit
 	err = r.diffTrees(ctx, known, func(commit, name, was, is string) {
 		if except(name) {
 			return
 		}
 		a := out[commit]
 		switch now := blobAt(root, name, len(was)); {
+		case none(now) && !none(is):
+			gone[commit] = append(gone[commit], name)
+			return
 		case now == is:
 			a.Here++
 		case now == was, none(now), now == empty(len(now)):
@@ -64,7 +69,53 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		}
 		out[commit] = a
 	}, "--root", "--no-renames")
-	return out, cmp.Or(err, over)
+	lost, missed := r.lostIn(ctx, top, slices.Sorted(maps.Keys(gone)))
+	moved := map[string]bool{} // what some commit left is there, under another name
+	for commit, names := range gone {
+		for _, name := range names {
+			moved[name] = moved[name] || missed == nil && !lost[commit+" "+name]
+		}
+	}
+	for commit, names := range gone {
+		a := out[commit]
+		for _, name := range names {
+			switch {
+			case !moved[name]:
+				a.Undone++
+			case lost[commit+" "+name]:
+				a.Other++
+			default:
+				a.Here++
+			}
+		}
+		out[commit] = a
+	}
+	return out, cmp.Or(err, missed, over)
+}
+
+// lostIn tells, as "COMMIT NAME", which files of commits the head of a checkout does not
+// have, under any name. Only one with the same content is the same file: another may be
+// alike by chance.
+func (r *Repo) lostIn(ctx context.Context, top string, commits []string) (map[string]bool, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	at := r
+	if filepath.Clean(top) != r.top {
+		var err error
+		if at, err = r.In(ctx, top); err != nil {
+			return nil, err
+		}
+	}
+	if !objectName(at.head) {
+		return nil, errors.New("nothing is committed in " + top)
+	}
+	lines, out := slices.Clone(commits), map[string]bool{}
+	for i := range lines {
+		lines[i] += " " + at.head // what it adds to the head, as if that were its parent
+	}
+	err := r.diffTrees(ctx, lines, func(commit, name, _, _ string) { out[commit+" "+name] = true }, "--find-renames=100%", "--diff-filter=A")
+	return out, err
 }
 
 // Edits hands over the changes of commits to files, as Remains looks at them: a merge has
@@ -125,7 +176,8 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, n
 }
 
 // blobAt is the name that git would give to what a file holds, as long as its others
-// are: zeros where nothing is there, "" where that cannot be told.
+// are: zeros where nothing is there, "" where that cannot be told. Of another repository it is
+// the commit that is checked out there.
 func blobAt(root *os.Root, name string, digits int) string {
 	name = filepath.FromSlash(name)
 	info, err := root.Lstat(name)
@@ -154,8 +206,27 @@ func blobAt(root *os.Root, name string, digits int) string {
 		if _, err := io.Copy(h, f); err != nil {
 			return ""
 		}
+	case info.IsDir() && !unfilled(root, name):
+		at := filepath.Join(root.Name(), name)
+		if p, err := findGitDir(at); err == nil && p.top == at {
+			branch, commit := headFile(p.gitDir)
+			return cmp.Or(commit, refFile(p.commonDir, branch))
+		}
+		return ""
 	default:
 		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// unfilled reports whether a folder has nothing in it but what makes it a repository: a
+// submodule that is not checked out.
+func unfilled(root *os.Root, name string) bool {
+	dir, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(2)
+	return len(entries) == 0 && errors.Is(err, io.EOF) || len(entries) == 1 && entries[0].Name() == ".git"
 }

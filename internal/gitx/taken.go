@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -16,10 +17,11 @@ import (
 
 // TakenBack tells of the commits of a run, newest first by whole hash, what others took back
 // of their changes: a file is as it was before, empty or gone, and no later one of the
-// commits made it so. Files that
-// except names do not count, and neither does a merge. A file under another name is not
-// gone, and Revert is not set. What was found is returned also with an error, which tells what was not looked at.
-func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []reprise.Change, except func(name string) bool) (map[string]reprise.Taken, error) {
+// commits made it so. found gives, by commit, what was so before its attempt began: the
+// commit did not make it so. Files that except names do not count, and neither does a merge.
+// A file under another name is not gone, and Revert is not set. What was found is returned
+// also with an error, which tells what was not looked at: a submodule that is not checked out, too.
+func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []reprise.Change, found map[string][]reprise.Expected, except func(name string) bool) (map[string]reprise.Taken, error) {
 	root, err := os.OpenRoot(r.top)
 	if err != nil {
 		return nil, err
@@ -50,6 +52,12 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 	for name, all := range edits {
 		slices.SortStableFunc(all, func(a, b edit) int { return order[a.commit] - order[b.commit] })
 		now, back := blobAt(root, name, len(all[0].is)), 0
+		all = slices.DeleteFunc(all, func(e edit) bool { return now == e.is && r.foundAs(found[e.commit], name) })
+		edits[name] = all
+		if now == "" && unfilled(root, name) {
+			missed = cmp.Or(missed, fmt.Errorf("submodule %q is not checked out, and steps that are done worked in it; `git submodule update --init --force %s` checks it out",
+				name, reprise.Pasted(relSlash(r.prefix, name), "FOLDER")))
+		}
 		i := slices.IndexFunc(all, func(e edit) bool { return now == e.is || now == e.was })
 		switch {
 		case i >= 0 && now == all[i].is:
@@ -102,6 +110,16 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 		out[commit] = t
 	}
 	return out, missed
+}
+
+// foundAs reports whether a file is as it was found, or may be.
+func (r *Repo) foundAs(found []reprise.Expected, name string) bool {
+	was, ok := reprise.Finds(found, name)
+	if !ok || was.Path == reprise.AnyFile {
+		return ok
+	}
+	now, err := r.Print(name)
+	return err != nil || now == was.Before
 }
 
 var revertOf = regexp.MustCompile(`This reverts commit ([0-9a-f]{7,64})\b`)

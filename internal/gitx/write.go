@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/proc"
 )
 
 // What changes a repository is in the files write*.go. The profile is the same
@@ -59,8 +60,10 @@ type NotReadyError struct {
 	Paths  []string // what stands in the way, relative to the checkout
 	// Locked tells that another git has its index or a ref, or one that was killed
 	// left the lock; Since is when that was locked, zero where that is not known.
+	// Lock is its file.
 	Locked bool
 	Since  time.Time
+	Lock   string
 	// Untracked tells that Paths are files git does not know and would overwrite.
 	Untracked bool
 }
@@ -77,12 +80,30 @@ func (e *NotReadyError) Error() string {
 // Hint says what a person can do.
 func (e *NotReadyError) Hint() string {
 	if e.Locked {
-		return "wait for that git to end; if none is at work, remove the file"
+		return e.lockHint()
 	}
 	if e.Untracked {
 		return "move them out of the way or commit them, then merge again; nothing was changed"
 	}
 	return "`git status` in that folder shows more"
+}
+
+// lockHint says what to do about a lock. Only a person removes it: a program of theirs that
+// we do not see may hold it.
+func (e *NotReadyError) lockHint() string {
+	remove := "remove the file " + fmt.Sprintf("%q", e.Lock)
+	if file := reprise.Pasted(e.Lock, ""); file != "" {
+		remove = "`rm " + file + "` removes it"
+	}
+	switch u := proc.WhoUses(e.Lock, "git", string(e.Dir), filepath.Dir(e.Lock)); {
+	case len(u.Open) > 0:
+		return fmt.Sprintf("wait for process %d (%q), which has it open", u.Open[0].PID, u.Open[0].Name)
+	case len(u.Near) > 0:
+		return fmt.Sprintf("wait for the git process %d, which works there; if it has ended and the file is left, %s", u.Near[0].PID, remove)
+	case u.Blind != "":
+		return "make sure that no git is at work there, which cannot be told here (" + u.Blind + "); then " + remove
+	}
+	return "no process has it open, and no git works there: one that was killed left it; " + remove
 }
 
 // ConflictError tells which files two branches changed in ways that do not go
@@ -199,10 +220,11 @@ func (c *checkout) quiet(op string) error {
 }
 
 func (c *checkout) locked(op, lock string) error {
-	e := &NotReadyError{Op: op, Dir: AbsPath(c.dir), Locked: true}
+	e := &NotReadyError{Op: op, Dir: AbsPath(c.dir), Locked: true, Lock: lock}
 	e.Reason = fmt.Sprintf("it is locked by %s: another git works in it, or one was killed there", lock)
 	if info, err := os.Lstat(lock); err == nil {
 		e.Since = info.ModTime()
+		e.Reason = fmt.Sprintf("it is locked by %s since %s: another git works in it, or one was killed there", lock, e.Since.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	return e
 }
