@@ -28,7 +28,7 @@ func (s *Said) Add(cmd *cobra.Command) {
 	f.StringVar(&s.File, "file", "", "a file with the answer, or with a JSON object of several; - for standard input")
 	f.IntVar(&s.Option, "option", 0, "the number of one of the offered answers")
 	f.BoolVar(&s.List, "list", false, "list the questions and answer none")
-	cmd.MarkFlagsMutuallyExclusive("text", "file", "option")
+	cmd.MarkFlagsMutuallyExclusive("text", "file", "option", "list")
 }
 
 // Check rejects flags that give no usable answer.
