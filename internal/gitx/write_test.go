@@ -188,6 +188,9 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 			if err == nil || is != c.locked || is && (!not.Locked || not.Since.IsZero() || !strings.Contains(not.Reason, strings.TrimSuffix(c.block, "/"))) {
 				t.Errorf("%v", err)
 			}
+			if is && (!strings.Contains(not.Reason, " since 2") || !strings.Contains(not.Hint(), filepath.FromSlash(strings.TrimSuffix(c.block, "/")))) {
+				t.Errorf("%s: it does not say since when, or how to remove it: %s", not, not.Hint())
+			}
 			if after := f.git("ls-files", "--stage"); after != before {
 				t.Errorf("%v: the index was\n%s\nand is\n%s", err, before, after)
 			}
