@@ -162,8 +162,8 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if at := found[branch]; at != "" {
 		return run, f.same(ctx, m, run, at)
 	}
-	if here, _, err := recorded(filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), run.Ref); err != nil || len(here) > 0 {
-		return run, cmp.Or(err, error(&BegunHereError{run.ID}))
+	if here, err := f.begunHere(ctx, run.Ref); err != nil || here != "" {
+		return run, cmp.Or(err, error(&BegunHereError{run.ID, here}))
 	}
 	if err := mark(e.Dir, Branch(run.ID)); err != nil {
 		return run, err
@@ -235,11 +235,28 @@ func (e *UnknownFlowError) Hint() string {
 	return "commit the workflow file first, or name a kind: `reprise run --help` lists them"
 }
 
-// BegunHereError says that a run of this name was begun in the clone.
-type BegunHereError struct{ Name string }
+// begunHere is a checkout of the clone that has a run on record, "" if none has.
+func (f *Fleet) begunHere(ctx context.Context, ref reprise.Ref) (string, error) {
+	copies, err := f.copies(ctx, ref.ID)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range copies {
+		if c.dir == "" {
+			continue
+		}
+		if here, err := recorded(filepath.Join(c.dir, filepath.FromSlash(f.Folder)), ref); err != nil || len(here) > 0 {
+			return c.dir, err
+		}
+	}
+	return "", nil
+}
+
+// BegunHereError says that a run of this name was begun in a checkout of the clone.
+type BegunHereError struct{ Name, Dir string }
 
 func (e *BegunHereError) Error() string {
-	return fmt.Sprintf("begin %s: a run of this name was begun in this clone", e.Name)
+	return fmt.Sprintf("begin %s: a run of this name was begun in %s", e.Name, e.Dir)
 }
 
 // Hint says what a person can do.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -75,21 +76,30 @@ func (f *Fleet) findBranch(ctx context.Context, name string) (ref reprise.Ref, e
 		if err != nil {
 			return err
 		}
-		dir := f.Clone
 		if found[branch] != "" {
 			c, err := m.Checkout(ctx, found[branch], Branch(name))
 			if err != nil {
 				return err
 			}
-			dir = c.Dir
+			ref, err = f.findIn(ctx, c.Dir, name)
+			return err
 		}
-		ref, err = f.findIn(ctx, dir, name)
+		copies, err := f.copies(ctx, name)
+		for _, c := range copies {
+			if _, gone := os.Stat(filepath.Join(c.dir, filepath.FromSlash(f.Folder))); c.dir == "" || gone != nil {
+				continue // its branch need not have the folder
+			}
+			ref, err = f.findIn(ctx, c.dir, name)
+			if _, none := errors.AsType[*UnknownRunError](err); !none {
+				return err
+			}
+		}
 		return err
 	})
 	return ref, err
 }
 
-// findIn finds a run in a checkout.
+// findIn finds a run in a checkout, not in others beside it.
 func (f *Fleet) findIn(ctx context.Context, dir, name string) (reprise.Ref, error) {
 	root := filepath.Join(dir, filepath.FromSlash(f.Folder))
 	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
@@ -97,7 +107,7 @@ func (f *Fleet) findIn(ctx context.Context, dir, name string) (reprise.Ref, erro
 		return reprise.Ref{}, err
 	}
 	for _, r := range found.Runs {
-		if r.ID == name {
+		if r.ID == name && filepath.IsLocal(filepath.FromSlash(r.Path)) {
 			return r.Ref, nil
 		}
 	}
