@@ -113,6 +113,9 @@ type Event struct {
 	// Left are the files that an attempt changed and did not commit, relative to the root
 	// of the repository. If the attempt is not accepted, a later one continues with them.
 	Left []string `json:"left,omitempty"`
+	// Unheld are, for the end of an accepted attempt whose work is committed, the files of it
+	// that no commit held then, relative to the project.
+	Unheld []string `json:"unheld,omitempty"`
 	// Work are the files changed by a successful attempt that is not committed yet,
 	// relative to the root of the repository. Before is the hash of each at that time,
 	// zero for a removed file. Together with Left, Work gives the known hashes of those

@@ -200,6 +200,9 @@ type Run struct {
 	// Found is what attempts of the run found changed and not committed when they began, by
 	// what their commits carry: it is not their work, whoever commits it.
 	Found map[string][]Expected `json:"-"`
+	// Unheld are the files that finished steps of the run changed, or that record them, and
+	// that no commit holds although one should.
+	Unheld []string `json:"-"`
 
 	// Boxes are the unticked boxes of what the files call complete: the run, or done steps.
 	Boxes []Box `json:"-"`

@@ -374,7 +374,7 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 		}
 	}
 	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.Held))
-	s.Findings = append(s.Findings, w.stillUncommitted(context.Background())...)
+	s.Findings = append(s.Findings, w.stillUncommitted(context.Background(), d.Action == reprise.Finish)...)
 	if f, ok := w.run.Unticked(); ok && d.Action == reprise.Finish {
 		s.Findings = append(s.Findings, f)
 	}

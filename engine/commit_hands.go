@@ -161,6 +161,7 @@ const lockedFor = 30 * time.Second
 // Land implements Hands.
 func (w *local) Land(stop context.Context, f *Attempt) (l Landing, err error) {
 	l.Commit, l.Err = w.commitWhole(stop, f)
+	l.Unheld = w.unheld[f.Step]
 	switch {
 	case l.Err != nil && w.itsOwn(f, l.Err):
 		l.Own = true
@@ -239,11 +240,14 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 		}
 	}
 	left := w.tellUncommitted(ctx, f, others)
+	if w.unheld = nil; f.Inside == "" && len(left) > 0 {
+		w.unheld = map[string][]string{f.Step: w.inProject(left)}
+	}
 	if len(mine) == 0 {
-		if left {
+		if len(left) > 0 {
 			w.leftOut = f.Step
 		}
-		if left || !w.inList(f) {
+		if len(left) > 0 || !w.inList(f) {
 			return "", nil
 		}
 	}

@@ -176,7 +176,7 @@ func accepted(s *Seen) Ending {
 	ev := s.about(reprise.StepFinished, first(c.Outcome, reply.Verdict), first(c.Text, reply.Summary))
 	ev.Verdict, ev.Issues, ev.Key, ev.Answers = c.Verdict, c.Issues, s.Key, s.Told
 	if s.Landing != nil {
-		ev.Commit, ev.At, ev.Ended = s.Landing.Commit, s.Landing.At, s.Landing.Ended
+		ev.Commit, ev.At, ev.Ended, ev.Unheld = s.Landing.Commit, s.Landing.At, s.Landing.Ended, s.Landing.Unheld
 		// Doing again what was done before may change nothing.
 		made := slices.ContainsFunc(s.Events, func(old reprise.Event) bool {
 			return old.Kind == reprise.StepFinished && old.Step == s.Step && old.Commit != ""

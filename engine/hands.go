@@ -78,6 +78,7 @@ type local struct {
 	*work
 	withEnd string              // the latest commit that has the end of its attempt in the list
 	leftOut string              // the latest step of whose work no commit has anything
+	unheld  map[string][]string // what the commit of a step left out of its work, by step
 	running map[string]*process // by step
 	ends    chan End
 	notes   chan note

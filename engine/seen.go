@@ -85,6 +85,7 @@ type Landing struct {
 	Commit string    // "" if there is none
 	At     time.Time // of its end
 	Ended  time.Time // see reprise.Event
+	Unheld []string  // see reprise.Event
 	Empty  bool      // it left nothing at all: no commit, no file
 	Err    error     // why git cannot commit it
 	Own    bool      // that is the attempt's own doing

@@ -11,12 +11,13 @@ import (
 
 	"reprise"
 	"reprise/internal/gitx"
+	"reprise/project"
 )
 
 // tellUncommitted reports files that stay uncommitted after an attempt and may be its
 // work. others are the changed files that its commit leaves out, from the root of the
-// repository. Each is reported once for each reason. It reports whether there are any.
-func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string) (any bool) {
+// repository. Each is reported once for each reason. It gives all of them.
+func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string) (all []string) {
 	var since, after, cutOff, unseen, shared, before []string
 	for _, name := range others {
 		switch {
@@ -48,16 +49,16 @@ func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string)
 		{before, "the step changed it, and it had changes before the step began"},
 		{cutOff, "either the attempt that was cut off or a person changed it"},
 	} {
-		any = any || len(kind.names) > 0
-		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.Dir + " " + name + " " + kind.why) })
+		all = append(all, kind.names...)
+		names := slices.DeleteFunc(slices.Clone(kind.names), func(name string) bool { return !w.folders.tells(f.Dir + " " + name + " " + kind.why) })
 		if len(names) == 0 {
 			continue
 		}
 		left := Uncommitted{f.Step, f.Dir, names, kind.why}
-		w.tell(Progress{Kind: Noticed, Text: left.finding().Message, Outcome: reprise.CodeUncommitted})
+		w.tell(Progress{Kind: Noticed, Text: left.finding("").Message, Outcome: reprise.CodeUncommitted})
 		w.Uncommitted = append(w.Uncommitted, left)
 	}
-	return any
+	return all
 }
 
 // Uncommitted is what no commit held after an attempt.
@@ -67,23 +68,62 @@ type Uncommitted struct {
 	Why       string
 }
 
-func (u Uncommitted) finding() reprise.Finding {
+func (u Uncommitted) finding(hint string) reprise.Finding {
 	return reprise.Finding{
 		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: u.Step,
 		Message: fmt.Sprintf("%s: %s left uncommitted: %s", u.Step, someOf(u.Names), u.Why),
-		Hint:    "look at it and commit it yourself",
+		Hint:    hint,
 	}
 }
 
-// stillUncommitted are the findings about what attempts left and is still uncommitted.
-func (w *work) stillUncommitted(ctx context.Context) []reprise.Finding {
-	var out []reprise.Finding
+// stillUncommitted are the findings about what attempts left and is still uncommitted. What
+// accepted attempts left is told with the whole run where earlier processes left some of it,
+// or the list has changes, too: one command commits it all.
+func (w *work) stillUncommitted(ctx context.Context, finished bool) (out []reprise.Finding) {
+	all, names := w.unheldNow(ctx, finished)
+	var told []string
 	for _, u := range w.Uncommitted {
 		if now, err := w.dirty(ctx, u.Dir); err == nil {
 			u.Names = slices.DeleteFunc(slices.Clone(u.Names), func(name string) bool { return !slices.Contains(now, name) })
 		}
-		if len(u.Names) > 0 {
-			out = append(out, u.finding())
+		if len(u.Names) == 0 {
+			continue
+		}
+		hint := "look at it and commit it yourself"
+		if u.Dir == w.Dir {
+			own := w.inProject(u.Names)
+			hint, told = project.CommitHint(u.Step, own), append(told, own...)
+		}
+		out = append(out, u.finding(hint))
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(told, name) }) {
+		out = append(out, all)
+	}
+	return out
+}
+
+// unheldNow is what the journal and git tell of what accepted attempts left.
+func (w *work) unheldNow(ctx context.Context, finished bool) (f reprise.Finding, names []string) {
+	if w.repo == nil {
+		return f, nil
+	}
+	_, now, untracked, err := w.repo.Standing(ctx)
+	if err != nil {
+		return f, nil // what git cannot tell is told elsewhere
+	}
+	now, untracked = w.inProject(now), w.inProject(untracked)
+	list := finished && w.run.Kind == reprise.KindTasks && slices.Contains(now, w.ref.Path) && !slices.Contains(untracked, w.ref.Path)
+	return project.Unheld(w.run, w.hist, list, func(name string) bool { return slices.Contains(now, name) })
+}
+
+// inProject gives names from the root of the repository as the project has them.
+func (w *work) inProject(names []string) []string {
+	out, prefix := slices.Clone(names), w.repo.Prefix()
+	for i, name := range out {
+		if below, ok := strings.CutPrefix(name, prefix); ok {
+			out[i] = below
+		} else {
+			out[i] = strings.Repeat("../", strings.Count(prefix, "/")) + name
 		}
 	}
 	return out

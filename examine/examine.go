@@ -83,7 +83,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeWorktreeGone, warning, "Git lists the run's checkout, but its folder is gone, and with it all uncommitted work in it.", false, inGit(worktreeGone)},
 		{reprise.CodeWrongBranch, warning, "The run's branch is not checked out where it would continue.", false, inGit(wrongBranch)},
 		{reprise.CodeDetachedHead, warning, "The checkout is on no branch, so commits made there are easily lost; of a finished run it is reported if no branch has what is checked out.", false, when(func(_ *reprise.Run, o *World) bool { return o.Git != nil }, detachedHead)},
-		{reprise.CodeUncommitted, warning, "The run's checkout has uncommitted changes; unresolved conflicts block, untracked files alone are info, and a finished step that git could not commit is a warning.", false, open(uncommitted)},
+		{reprise.CodeUncommitted, warning, "The run's checkout has uncommitted changes; unresolved conflicts block, untracked files alone are info, and what finished steps left or recorded and no commit holds is a warning, of a complete run, too.", false, open(uncommitted)},
 		{reprise.CodeFilesChanged, warning, "Commits that do not belong to the run changed its files, or finished work has uncommitted changes; if something other than the run changed work that our journal accepted and open steps of a workflow need, `resume` asks once.", false, begun(filesChanged)},
 		{reprise.CodeWorkflowChanged, warning, "The workflow file that the run was started from has changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not include: in a manifest, in a Dependencies section, or as a step it does not list.", false, newDependency},

@@ -30,6 +30,7 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
 		case slices.Contains(r.Left, ch.Path): // a command's own output: nobody commits that
+		case slices.Contains(r.Unheld, ch.Path): // told with the steps it belongs to
 		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
 		case ch.Untracked:
 			untracked = append(untracked, ch.Path)

@@ -94,6 +94,9 @@ type StepHistory struct {
 	Rejected []reprise.Expected
 	// Left are the files that attempts since then changed and no commit holds.
 	Left []string
+	// Unheld are the files of the last accepted attempt that no commit held when it ended,
+	// relative to the project.
+	Unheld []string
 	// LeftAs is what those of them were when the last attempt ended whose end was seen;
 	// a file that is not in here may have been changed by an attempt since.
 	LeftAs map[string]reprise.Hash
@@ -356,6 +359,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.Rejected = s.Owed.Expect
 		}
 		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys, s.Reported = "", nil, nil, nil, nil, nil, nil
+		s.Unheld = ev.Unheld
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
 		}

@@ -129,6 +129,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		}
 		refine(files, r, j.Observed.Git)
 		j.views[r].tellLeft(files, j.Observed.Git)
+		j.views[r].tellUnheld(j.Observed.Git)
 		if opts.Full {
 			offerMerge(r, j.Observed.Git, j.views[r].History.Worktree != nil)
 		}

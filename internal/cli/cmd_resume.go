@@ -309,6 +309,9 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 		return true, nil
 	}
 	p.headline(j)
+	if !j.d.Contested() {
+		p.noticed(j.run.Findings)
+	}
 	p.gap()
 	if j.d.Contested() {
 		p.next(s.command("check", j.name))

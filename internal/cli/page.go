@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"reprise"
 )
 
 // page prints for a person: plain text in a fixed order, no line wider than the columns,
@@ -130,6 +132,17 @@ func (p *page) section(title string, texts []string, most, lines int) {
 	if len(texts) > 0 {
 		p.heading(title)
 		p.items("  - ", texts, most, lines)
+	}
+}
+
+// noticed prints the warnings among findings; of what is not committed, the command that
+// commits it.
+func (p *page) noticed(findings []reprise.Finding) {
+	p.section("Noticed:", findingTexts(findings, reprise.Warning), 0, linesMessage)
+	for _, f := range findings {
+		if f.Code == reprise.CodeUncommitted && f.Severity == reprise.Warning && f.Hint != "" {
+			p.para("    ", f.Hint, linesAll)
+		}
 	}
 }
 

@@ -223,7 +223,7 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		}
 		p.asked(q)
 	}
-	p.section("Noticed:", findingTexts(sum.Findings, reprise.Warning), 0, linesMessage)
+	p.noticed(sum.Findings)
 	p.workEnd(sum, code, next)
 }
 

@@ -1,0 +1,91 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/journal"
+)
+
+// What the run wrote and no commit holds is missing in every clone. The work of a step may
+// stay uncommitted because nobody can tell whose it is; its end in the list then stays beside
+// it. Whoever looks at the run is told, also when it is complete.
+
+// Unheld is the finding about what accepted steps left and no commit holds. list says that
+// the list in which the run is recorded has changes, too. The names that changed reports on
+// are those of the project.
+func Unheld(r *reprise.Run, h *journal.History, list bool, changed func(name string) bool) (f reprise.Finding, names []string) {
+	var steps []string
+	for i := range r.Steps {
+		s := h.Step(r.Steps[i].ID)
+		before := len(names)
+		for _, name := range s.Unheld {
+			if changed(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > before {
+			steps = append(steps, r.Steps[i].ID)
+		}
+	}
+	if list && !slices.Contains(names, r.Path) {
+		names = append(names, r.Path)
+	}
+	if len(names) == 0 {
+		return f, nil
+	}
+	f = reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: names[0]}, Hint: CommitHint(r.ID, names)}
+	if len(steps) == 0 {
+		f.Message = r.Path + ", in which the run is recorded, has changes that no commit holds"
+		return f, names
+	}
+	f.Message = fmt.Sprintf("done, but not committed completely: %s; no commit holds %s", few(steps), few(names))
+	return f, names
+}
+
+// CommitHint is how a person commits some files of the project, and nothing else.
+func CommitHint(subject string, names []string) string {
+	var pasted []string
+	for _, name := range names {
+		if name = reprise.Pasted(name, ""); name != "" && len(pasted) < 40 {
+			pasted = append(pasted, name)
+		}
+	}
+	if len(pasted) < len(names) || len(names) == 0 {
+		return "look at it and commit it yourself; `git status` shows it"
+	}
+	all := strings.Join(pasted, " ")
+	return fmt.Sprintf("look at it; `git add -- %s && git commit -m %s -- %s` commits it", all, reprise.Pasted(subject, "MESSAGE"), all)
+}
+
+// few names some of many.
+func few(names []string) string {
+	const most = 5
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// tellUnheld reports what accepted steps left and no commit holds. The list of a run that is
+// not complete changes with every step.
+func (v *View) tellUnheld(git *reprise.Git) {
+	r := v.Run
+	if r.Unheld = nil; git == nil {
+		return
+	}
+	has := func(name string, untracked bool) bool {
+		return slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
+			folder := strings.TrimSuffix(c.Path, "/") + "/" // git lists a new folder as a whole
+			return c.Worktree == "" && (c.Path == name && (untracked || !c.Untracked) || untracked && c.Untracked && strings.HasPrefix(name, folder))
+		})
+	}
+	worked := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return v.History.Step(s.ID).Accepted != nil })
+	list := worked && r.Kind == reprise.KindTasks && r.State == reprise.Complete && has(r.Path, false)
+	f, names := Unheld(r, v.History, list, func(name string) bool { return has(name, true) })
+	if r.Unheld = names; len(names) > 0 {
+		r.Report(f)
+	}
+}
