@@ -20,8 +20,9 @@ type Doubt struct {
 	// Ends are the events that would record the steps as done.
 	Ends []reprise.Event
 	// Done, Again and Skip are the answers; Skip is "" where the files
-	// cannot say that a step is left out.
-	Done, Again, Skip string
+	// cannot say that a step is left out. Each, of several steps, is the one that asks about
+	// each of them alone.
+	Done, Again, Skip, Each string
 	// Finding is shown beside the question.
 	Finding reprise.Finding
 }
@@ -39,8 +40,12 @@ const (
 	OverwrittenPrefix = "overwritten-"
 )
 
-// isDone is the answer that steps need not be done again.
-const isDone = "it is done"
+// isDone is the answer that steps need not be done again, askEach the one that does not
+// decide for all of them at once.
+const (
+	isDone  = "it is done"
+	askEach = "ask about each"
+)
 
 // AsksDoubt reports whether a question is about a doubt.
 func AsksDoubt(id string) bool {
@@ -85,41 +90,50 @@ func doubts(v *View) (out []Doubt) {
 		return nil
 	}
 	lost, claimed, begun, unknown := doubtful(v)
-	when := ""
-	if len(lost) == 1 {
-		when = " at " + clock(lost[0].At)
-	}
 	for _, sort := range []struct {
 		ends                []reprise.Event
 		prefix, again, code string
 		one, many           string // what the question says of one step, and of several
-		told                string
+		told                func(steps []string) string
 	}{
 		{
 			lost, LostPrefix, "do it again", reprise.CodeLostCompletion,
-			"was finished" + when + ", but the run's files no longer say so", "were finished, but the run's files no longer say so",
-			"the files no longer say that " + wereFinished(stepsOf(lost)) + ": nothing is repeated until you decide",
+			"", "were finished, but the run's files no longer say so",
+			func(steps []string) string {
+				return "the files no longer say that " + wereFinished(steps) + ": nothing is repeated until you decide"
+			},
 		},
 		{
 			claimed, ClaimedPrefix, "do it", reprise.CodeUnrecordedEnd,
 			"is marked done in the run's files, but reprise has no record of it", "are marked done in the run's files, but reprise has no record of them",
-			"something else wrote that " + wereFinished(stepsOf(claimed)) + ": nothing builds on it until you decide",
+			func(steps []string) string {
+				return "something else wrote that " + wereFinished(steps) + ": nothing builds on it until you decide"
+			},
 		},
 		{
 			begun, BegunPrefix, "do it again", reprise.CodeUnrecordedEnd,
 			"was started and cut off, and the journal has lost that", "were started and cut off, and the journal has lost that",
-			"only the run's files say that " + strings.Join(stepsOf(begun), ", ") + " started: nothing is started again until you decide",
+			func(steps []string) string {
+				return "only the run's files say that " + strings.Join(steps, ", ") + " started: nothing is started again until you decide"
+			},
 		},
 	} {
-		says, asks := sort.many, "Are they done?"
-		switch len(sort.ends) {
-		case 0:
-			continue
-		case 1:
-			says, asks = sort.one, "Is it done?"
+		groups := [][]reprise.Event{sort.ends}
+		if len(sort.ends) < 2 || v.asksEach(sort.prefix) {
+			groups = slices.Collect(slices.Chunk(sort.ends, 1))
 		}
-		d := Doubt{Prefix: sort.prefix, Ends: sort.ends, Done: isDone, Again: sort.again, Finding: reprise.Finding{Code: sort.code, Message: sort.told}}
-		out = append(out, d.about(v.Run, strings.Join(stepsOf(sort.ends), ", ")+" "+says+". "+asks))
+		for _, ends := range groups {
+			d := Doubt{Prefix: sort.prefix, Ends: ends, Done: isDone, Again: sort.again}
+			says, asks := sort.one, "Is it done?"
+			if len(ends) > 1 {
+				says, asks, d.Each = sort.many, "Are they done?", askEach
+			}
+			d.Finding = reprise.Finding{Code: sort.code, Message: sort.told(stepsOf(ends))}
+			if len(ends) == 1 && sort.prefix == LostPrefix {
+				says = "was finished at " + clock(ends[0].At) + ", but the run's files no longer say so"
+			}
+			out = append(out, d.about(v.Run, strings.Join(stepsOf(ends), ", ")+" "+says+". "+asks))
+		}
 	}
 	for _, end := range unknown { // what the files say of one tells nothing about another
 		d := Doubt{
@@ -132,6 +146,13 @@ func doubts(v *View) (out []Doubt) {
 		out = append(out, d.about(v.Run, end.Step+" is not clearly marked done or open in the run's files. Is it done?"))
 	}
 	return append(append(out, removed(v)...), v.overwritten()...)
+}
+
+// asksEach reports whether a person wanted to be asked about each step alone.
+func (v *View) asksEach(prefix string) bool {
+	return slices.ContainsFunc(v.Run.Questions, func(q reprise.Question) bool {
+		return strings.HasPrefix(q.ID, prefix) && q.Applied && q.Option(q.Answer) == askEach
+	})
 }
 
 // removed asks what to do about steps that an attempt deleted from the files. The answer
@@ -229,8 +250,10 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	d.Finding.Severity, d.Finding.Subject = reprise.Warning, d.Ends[0].Step
 	d.Finding.Source, d.Finding.Hint = reprise.Source{File: r.Path}, "`reprise log` shows what was recorded"
 	d.Question = reprise.Asked{Text: text, Options: []string{d.Done, d.Again}, Closed: true}
-	if d.Skip != "" {
-		d.Question.Options = append(d.Question.Options, d.Skip)
+	for _, more := range []string{d.Skip, d.Each} {
+		if more != "" {
+			d.Question.Options = append(d.Question.Options, more)
+		}
 	}
 	var which strings.Builder
 	for _, end := range d.Ends {
