@@ -298,7 +298,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
 			Message: run.Reason,
-			Hint:    restores(ref.Path) + read.writes(),
+			Hint:    "`git log -p -- " + reprise.Pasted(ref.Path, "FILE") + "` shows what it held, `reprise undo` lists the snapshots; write the tasks again" + read.writes(),
 		})
 	}
 	return run, nil
@@ -312,7 +312,7 @@ func (l *list) writes() string {
 	return ", each on a line of its own: `- [ ]`, or `- [x]` if it is done, then its id and text"
 }
 
-// restores says how to get the tasks of a list back.
+// restores says how to get the tasks of a list back that the last commit has.
 func restores(list string) string {
 	return "`git checkout HEAD -- " + reprise.Pasted(list, "FILE") + "` restores the committed version, `reprise undo` lists the snapshots; or write the tasks again"
 }
