@@ -68,11 +68,67 @@ func TestA_number_without_a_box_is_a_task_if_it_continues_those_of_the_list(t *t
 		"- 🔄 1.3 c": reprise.Waiting, "- TODO 1.3 c": reprise.Waiting, "- (pending) 1.3 c": reprise.Waiting, "- In-progress: 1.3 c": reprise.Waiting,
 		"  - _Requirements: 1.3, 1.4_": reprise.Complete, "- Version 1.3 of it": reprise.Complete, "- 🔄 1.2 c": reprise.Complete, "- ~1.3 MB": reprise.Complete,
 		"- 1.3 c": reprise.Waiting, "1.3 c": reprise.Waiting, "### 1.3 c": reprise.Waiting, "- 1.2 b again": reprise.Complete,
-		"1. c": reprise.Complete, "- 2.0 is the version": reprise.Complete, "  - 1.2.1 c": reprise.Complete, "## 2. More": reprise.Complete,
+		"1. c": reprise.Complete, "- 2.0 is the version": reprise.Complete, "  - 1.2.1 c": reprise.Complete, "## 2. More": reprise.Waiting, "## 2. More\n- 2.1 c": reprise.Waiting, "## 2. More ✅": reprise.Complete, "| 1.3 | 1.1, 1.2 |": reprise.Complete, "- ✅ 1.3 c": reprise.Complete,
 	} {
 		run := loadList(t, "openspec", "openspec/changes/a/tasks.md", "# Tasks\n\n## 1. Work\n\n- [x] 1.1 a\n- [x] 1.2 b\n"+line+"\n")
 		if run.State != want {
 			t.Errorf("%q: %s, %s", line, run.State, run.Reason)
+		}
+	}
+}
+
+func TestWhat_looks_like_a_task_or_says_that_it_is_open_is_not_passed_over(t *testing.T) {
+	t.Parallel()
+	const (
+		kiro, open, waits  = ".kiro/specs/a/tasks.md", "openspec/changes/a/tasks.md", reprise.Waiting
+		agentos, conductor = ".agent-os/specs/a/tasks.md", "conductor/tracks/a/plan.md"
+		plan, files, goes  = "docs/plans/a.md", "task_plan.md", reprise.Complete
+	)
+	for _, c := range []struct {
+		family, name, tasks, more string
+		want                      reprise.State
+	}{
+		// The next number.
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "- 3. c\n- 4. d\n", waits},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "- ⏳ 3. c\n", waits},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "3. c\n4. d\n", waits},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "- TODO 3. c\n", waits},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "\n## More\n### 3. c\n- d\n", waits},
+		{"kiro", kiro, "- [x] 1. a\n- ⏳ 2. b\n", "- [x] 3. c\n", waits},
+		{"kiro", kiro, "- [x] Task 1: a\n- [x] Task 2: b\n", "- Task 3: c\n", waits},
+		{"agentos", agentos, "- [x] 1. a\n  - [x] 1.1 b\n", "2. c\n   2.1 d\n", waits},
+		{"agentos", agentos, "- [x] 1. a\n  - [x] 1.1 b\n", "- ☐ 2. c\n", waits},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "- 3 retries\n- 2.5 MB\n", goes},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "\n## Notes\n1. c\n2. d\n3. e\n", goes},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "  1. c\n  2. d\n  3. e\n", goes},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "- ✅ 3. c\n- 4. d (done)\n", goes},
+		{"kiro", kiro, "- [x] 1. a\n- [x] 2. b\n", "- ✅ 16 tests pass\n", goes},
+		// A mark that says that something is open.
+		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n- [x] T001 a\n", "- ☐ write the docs\n", waits},
+		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n- [x] T001 a\n", "- 🔲 tag\n", waits},
+		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n- [x] T001 a\n", "- ⏳ **wait for it**\n", waits},
+		{"openspec", open, "- [x] 1.1 a\n", "- Run tests (pending)\n", waits},
+		{"openspec", open, "- [x] 1.1 a\n", "- TODO: deploy\n", waits},
+		{"openspec", open, "- [x] 1.1 a\n", "- deploy — IN PROGRESS\n", waits},
+		{"openspec", open, "- [x] 1.1 a\n", "- ⏳ In progress\n- ⬜ = open\n- ⏳ Pending: not begun\n- **Status:** 🚧 IN PROGRESS\n- `a.go` (new)\n- ✅ deploy\n", goes},
+		{"openspec", open, "- [x] 1.1 a\n", "| ⬜ | Pending |\n- Open the file\n- Review: it is fine\n- ❌ Never do this\n", goes},
+		// A section like others that have tasks.
+		{"openspec", open, "## 1. a\n- [x] 1.1 b\n", "## 2. c\n- 2.1 d\n", waits},
+		{"openspec", open, "## 1. a\n- [x] 1.1 b\n", "## 2. c\nto be written\n", waits},
+		{"openspec", open, "## Phase 1: a\n- [x] 1.1 b\n", "## Phase 2: c\n- d\n## Phase 3: e\n- f\n", waits},
+		{"openspec", open, "## 1. a\n- [x] 1.1 b\n", "## 2. c (skipped)\n## Notes\n- d\n", goes},
+		{"openspec", open, "## 1. Why\na\n## 2. How\nb\n## 3. Work\n- [x] 3.1 c\n", "## 4. Risks\nd\n", goes},
+		{"conductor", conductor, "## Phase 1: a\n- [x] Task: b\n- [x] Task: c\n", "## Phase 2: d\n- Task: e\n", waits},
+		{"conductor", conductor, "## Phase 1: a\n- [x] Task: b\n- [x] c\n- [x] d\n", "## Notes\n- Task: as above\n", goes},
+		{"superpowers", plan, "### Task 1: a\n- [x] b\n", "### Task 2: c\nWrite it.\n### Task 3: d (TODO)\n1. e\n", waits},
+		{"superpowers", plan, "### Task 1: a\n- [x] b\n", "### Task 2: c ✅\nWrite it.\n", goes},
+		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n## Phase 2: c 🚧 IN PROGRESS\n- [x] d\n", "## Phase 3: e ⏳\n- f\n", waits},
+		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## Phase 2: c 🚧 IN PROGRESS\n- [x] d\n", waits},
+		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## 🔄 Phase 2: c\n- [x] d\n", goes},
+	} {
+		run := loadList(t, c.family, c.name, c.tasks+c.more)
+		if run.State != c.want {
+			t.Errorf("%s %q: %s, %s, %v", c.family, c.tasks+c.more, run.State, run.Reason, run.Findings)
 		}
 	}
 }

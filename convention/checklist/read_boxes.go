@@ -83,7 +83,7 @@ func (l *list) readBoxes() {
 	boxes = append(boxes, l.readWorded(md, sections)...)
 	l.readStages(sections)
 	l.readPosition(sections)
-	l.readOdd(md, boxes)
+	l.readOdd(md, sections, boxes)
 	l.readHidden()
 	// A file whose name says that it is a list, and that names tasks, is one; so is every one
 	// that the tool finds by its name alone.

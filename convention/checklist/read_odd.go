@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,12 +13,40 @@ import (
 	"reprise/internal/doc"
 )
 
-// readOdd finds lines that were meant as tasks and that the list does not have: without a
-// box, or with one written differently. Whether they are done is unknown.
-func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
+// odd looks for what was meant as a task and is not read as one: the list has more to do
+// than its tasks. Such a line has the label of a task, a box written differently, or a mark
+// that says that it is open.
+type odd struct {
+	*list
+	sections []doc.Section
+	numbered bool               // tasks have an id of the family
+	labels   map[string][]label // of the tasks and of what was found, by their shape
+	other    map[int]bool       // indentations where other things than tasks are numbered
+}
+
+// label is what a task begins with.
+type label struct {
+	number string
+	indent int
+	within string // the number of the heading below which it is
+}
+
+// readOdd finds lines and sections that were meant as tasks and that the list does not have.
+// Whether they are done is unknown, unless they say so.
+func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Check) {
 	for _, line := range md.Lines { // a line that begins with a comment is all comment
 		if _, after, _ := strings.Cut(line.Text, "-->"); line.Hidden && isBox(after) {
 			l.loose = append(l.loose, loose{text: strings.TrimSpace(after), place: place{source: l.file.At(line.No)}})
+		}
+	}
+	o := odd{list: l, sections: sections, labels: map[string][]label{}, other: map[int]bool{}}
+	for _, c := range boxes {
+		if _, ok := l.family.match(c.Text); ok {
+			o.numbered = true
+		}
+		if shape, number := shapeOf(c.Text); l.idAt(c.Line) != "" && shape != "" {
+			_, within := l.within(c.Line)
+			o.labels[shape] = append(o.labels[shape], label{number, c.Indent, within})
 		}
 	}
 	for _, line := range md.All().Lines() {
@@ -26,40 +55,85 @@ func (l *list) readOdd(md *doc.Markdown, boxes []doc.Check) {
 			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
 		}
 		if slices.ContainsFunc(boxes, func(c doc.Check) bool { return c.Line == line.No && "["+c.Mark+"]" != l.family.Parallel }) {
+			delete(o.other, indent(line.Text))
 			continue
 		}
-		cells := []string{line.Text}
-		if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
-			cells = strings.Split(strings.Trim(line.Text, " \t>|"), "|")
+		o.read(line)
+	}
+	o.readSections()
+}
+
+// read reads a line that is not a task.
+func (o *odd) read(line doc.Line) {
+	cells := []string{line.Text}
+	if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
+		cells = strings.Split(strings.Trim(line.Text, " \t>|"), "|")
+	}
+	done := func(cell string) bool {
+		text := doc.ItemOf(cell).Marked()
+		status, _ := o.family.says(text)
+		labelled, _ := o.family.says(strings.TrimSpace(text[len(labels.FindString(text)):]))
+		return status.Closed() || labelled.Closed()
+	}
+	for i, cell := range cells {
+		it := doc.ItemOf(cell)
+		if strings.HasPrefix(it.Bullet, "#") {
+			clear(o.other)
 		}
-		_, number := l.within(line.No)
-		for i, cell := range cells {
-			it := doc.ItemOf(cell)
-			if !l.meant(it, number, i == 0) {
-				continue
+		at := spot{line: line.No, indent: indent(line.Text), starts: i == 0 && (it.Bullet != "" || !it.Indented), cell: len(cells) > 1, item: it}
+		_, at.within = o.within(line.No)
+		meant, within := o.meant(at), ""
+		if !meant && len(cells) == 1 && len(o.items) > 0 && o.open(at) {
+			meant, within = true, o.partOf(at)
+		}
+		if !meant {
+			continue
+		}
+		if it.Boxed() || !slices.ContainsFunc(cells, done) {
+			text := strings.Trim(it.Text, "* ")
+			if it.Bullet != "" && doc.Digits(it.Bullet[:1]) {
+				text = it.Bullet + text
 			}
-			l.loose = append(l.loose, loose{text: cmp.Or(strings.Trim(it.Text, "* "), strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
-			break
+			o.loose = append(o.loose, loose{text: cmp.Or(text, strings.TrimSpace(line.Text)), place: place{source: o.file.At(line.No)}, within: within})
 		}
+		return
 	}
 }
 
-// meant reports whether an item below a heading with a number was meant as a task: it
-// names one after what could be a box, names one that the list does not have at the start
-// of a line or after a sign or a word, or has a mark in a box.
-func (l *list) meant(c doc.Item, number string, starts bool) bool {
-	it, named := l.family.match(c.Text)
-	if whole, ok := l.family.match(c.Bullet + c.Text); ok && c.Box == "" && strings.TrimSpace(c.Bullet) == c.Bullet {
-		it, named = whole, true // the start of its number is not that of an item
+// spot is an item where it is in the list.
+type spot struct {
+	item         doc.Item
+	line, indent int
+	starts, cell bool   // the line, in a table
+	within       string // the number of the heading below which it is
+}
+
+// meant reports whether an item was meant as a task: it names one after what could be a
+// box, names one that the list does not have at the start of a line or after a sign or a
+// word, or has a mark in a box.
+func (o *odd) meant(at spot) bool {
+	c := at.item
+	text := c.Text
+	it, named := o.family.match(text)
+	if whole, ok := o.family.match(c.Bullet + c.Text); ok && c.Box == "" && (!named || strings.TrimSpace(c.Bullet) == c.Bullet) {
+		it, named, text = whole, true, c.Bullet+c.Text // its number is not that of an item
 	}
-	fresh := named && l.fresh(it.id, number)
-	l.names = l.names || fresh && (c.Box != "" || strings.HasPrefix(c.Bullet, "#"))
-	if !named && starts && (c.Bullet != "" || !c.Indented) && l.behind(c, number) {
+	fresh := named && o.fresh(it.id, at.within)
+	o.names = o.names || fresh && (c.Box != "" || strings.HasPrefix(c.Bullet, "#"))
+	if named && !fresh && doc.Digits(it.id) {
+		o.other[at.indent] = true
+	}
+	if at.starts && !named && o.behind(at) {
 		return true
+	}
+	if at.starts && !o.numbered && c.Bullet != "" {
+		if _, text := o.family.says(c.Marked()); o.tells(text, at) {
+			return true
+		}
 	}
 	switch {
 	case c.Box == "":
-		return fresh && starts && (c.Bullet != "" || !c.Indented) && l.tells(it.id)
+		return fresh && at.starts && o.shows(text, at)
 	case c.Doubtful():
 		return fresh
 	case c.Box[0] != '(' && c.After != "" && strings.ContainsAny(c.After[:1], "([:"):
@@ -75,18 +149,19 @@ var lead = regexp.MustCompile(`^(?:[(\[{<（［【「][^()\[\]{}<>（）［］�
 // behind reports whether an item names a task that the list does not have, or several from
 // one up to another, behind something that is not part of its id. A word before a number may
 // be what is counted, unless it is the word for a status.
-func (l *list) behind(c doc.Item, number string) bool {
-	_, bare := l.family.match("7 x")
+func (o *odd) behind(at spot) bool {
+	c := at.item
+	bare := o.family.bare()
 	word := ""
 	for rest := c.Text; rest != ""; {
 		if first := strings.Fields(rest)[0]; c.Text == rest || !bare {
-			ends := l.family.ends(strings.TrimRight(first, ":.,"))
-			if slices.ContainsFunc(ends, func(id string) bool { return l.fresh(id, number) && l.tells(id) }) {
+			ends := o.family.ends(strings.TrimRight(first, ":.,"))
+			if slices.ContainsFunc(ends, func(id string) bool { return o.fresh(id, at.within) && o.shows(first, at) }) {
 				return true
 			}
 		}
-		if it, ok := l.family.match(rest); ok && c.Text != rest {
-			return l.fresh(it.id, number) && l.tells(it.id) && (!bare || word == "" || l.family.means(word) != reprise.Unknown)
+		if it, ok := o.family.match(rest); ok && c.Text != rest {
+			return o.fresh(it.id, at.within) && (!bare || word == "" || o.family.means(word) != reprise.Unknown) && o.shows(rest, at)
 		}
 		m := lead.FindStringSubmatch(rest)
 		if m == nil || bare && strings.TrimRight(m[0], " \t)]}>）］】」") == m[0] || m[1] != "" && (word != "" || c.Bullet == "" || c.Bullet[0] == '#') {
@@ -103,18 +178,118 @@ func (l *list) behind(c doc.Item, number string) bool {
 // fresh reports whether the list has no task with an id below a heading with a number.
 func (l *list) fresh(id, number string) bool {
 	return !slices.ContainsFunc(l.items, func(o item) bool {
-		return o.id == id || strings.HasSuffix(o.id, "."+id) && (number == "" || o.id == number+"."+id)
+		return o.id == id || len(l.phases) > 0 && strings.HasSuffix(o.id, "."+id) && (number == "" || o.id == number+"."+id)
 	})
 }
 
-// tells reports whether an id alone shows that a line is about a task. A number does not,
-// unless it continues those that the list has: items and versions begin with one, too.
-func (l *list) tells(id string) bool {
-	if _, bare := l.family.match("7 x"); !bare {
-		return true
+// bare reports whether the id of a task may be a number alone. Other things have such a
+// number, too.
+func (f *Family) bare() bool {
+	_, bare := f.match("7 x")
+	return bare
+}
+
+// shows reports whether an id at the start of a text shows that it is about a task.
+func (o *odd) shows(text string, at spot) bool { return !o.family.bare() || o.tells(text, at) }
+
+// tells reports whether the label at the start of a text shows that it is about a task. A
+// number alone does so if it is written as those of tasks and continues them: the next of
+// them where nothing else is numbered, or one below the number of a task or a heading. A
+// word alone does so if most tasks begin with it.
+func (o *odd) tells(text string, at spot) bool {
+	shape, number := shapeOf(text)
+	tasks := o.labels[shape]
+	has := func(shape, number string) bool {
+		return slices.ContainsFunc(o.labels[shape], func(t label) bool { return t.number == number && (t.within == at.within || at.within == "") })
 	}
-	last := strings.LastIndexByte(id, '.')
-	return last > 0 && slices.ContainsFunc(l.items, func(o item) bool {
-		return strings.HasPrefix(o.id, id[:last+1]) && strings.Count(o.id, ".") == strings.Count(id, ".")
-	})
+	last := strings.LastIndexByte(number, '.')
+	n, err := strconv.Atoi(number)
+	switch {
+	case at.cell || shape == "0" || !slices.ContainsFunc(tasks, func(t label) bool { return at.indent <= max(t.indent, 0) }):
+		return false
+	case strings.HasPrefix(at.item.Bullet, "#") && o.tasksIn(above(o.sections, at.line+1), false):
+		return false
+	case !o.numbered && 2*len(tasks) < len(o.items):
+		return false
+	case number == "":
+		return true
+	case has(shape, number):
+		return false
+	case shape[0] != '0': // a word and a number
+	case last > 0:
+		_, heading := shapeOf(above(o.sections, at.line).Title)
+		beside := func(t label) bool { return strings.HasPrefix(t.number, number[:last+1]) }
+		if !slices.ContainsFunc(tasks, beside) && !has("0.", number[:last]) && heading != number[:last] {
+			return false
+		}
+	case err != nil || o.other[at.indent] || n > 1 && !has(shape, strconv.Itoa(n-1)):
+		return false
+	}
+	o.labels[shape] = append(tasks, label{number, at.indent, at.within})
+	return true
+}
+
+// partOf returns the id of the task that an item is below.
+func (o *odd) partOf(at spot) string {
+	for _, it := range slices.Backward(o.items) {
+		if line := it.places[0].source.Line; line < at.line && it.indent < at.indent && at.line < it.until && it.section == above(o.sections, at.line).Line {
+			return it.id
+		}
+	}
+	return ""
+}
+
+// works matches the titles of sections that are about work, whatever their number.
+var works = regexp.MustCompile(`^(?i:phase|task|step|stage|milestone|sprint|阶段|任务|步骤)`)
+
+// readSections finds sections without tasks among others that have the same kind of label and
+// have some, and those that say they are open although all their tasks are done. Where most
+// sections have no tasks, as the chapters of a design, a number alone does not show that one
+// should.
+func (o *odd) readSections() {
+	type kind struct {
+		shape         string
+		level, parent int
+	}
+	if len(o.items) == 0 {
+		return
+	}
+	numbers := map[kind][]string{} // of those with tasks
+	all := map[kind]int{}
+	kinds := make([]kind, len(o.sections))
+	for i, s := range o.sections {
+		shape, number := shapeOf(s.Title)
+		kinds[i] = kind{shape, s.Level, 0}
+		for _, p := range o.sections[:i] {
+			if p.Level < s.Level && s.Line <= p.Line+p.Length() {
+				kinds[i].parent = p.Line
+			}
+		}
+		if all[kinds[i]]++; number != "" && o.tasksIn(s, false) {
+			numbers[kinds[i]] = append(numbers[kinds[i]], number)
+		}
+	}
+	for i, s := range o.sections {
+		_, number := shapeOf(s.Title)
+		status, _ := o.family.closes(s.Title) // before it, a sign may be there for its looks
+		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true)
+		if label, ok := s.Head().Label("Status"); ok {
+			status = o.family.meaning(o.family.Stages, strings.Trim(label.Value, "*`_ "))
+		}
+		siblings := numbers[kinds[i]]
+		work := works.MatchString(s.Title) || 2*len(siblings) >= all[kinds[i]]
+		if without := work && len(siblings) > 0 && !o.tasksIn(s, false) && !slices.Contains(siblings, number); (without || open) && !status.Closed() {
+			o.loose = append(o.loose, loose{text: s.Title, place: place{source: o.file.At(s.Line)}})
+		}
+	}
+}
+
+// tasksIn reports whether a section has tasks, or what was meant as one, that are open if that
+// is asked for.
+func (o *odd) tasksIn(s doc.Section, open bool) bool {
+	in := func(at place) bool {
+		return s.Line <= at.source.Line && at.source.Line <= s.Line+s.Length() && !(open && at.status.Closed())
+	}
+	return slices.ContainsFunc(o.items, func(it item) bool { return slices.ContainsFunc(it.places, in) }) ||
+		slices.ContainsFunc(o.loose, func(b loose) bool { return in(b.place) })
 }

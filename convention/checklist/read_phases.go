@@ -64,8 +64,7 @@ func (l *list) statusOf(s doc.Section, taken map[int]bool) *doc.Label {
 	return &all[0]
 }
 
-// readStages reads what headings say about the tasks below them. One that says nothing and
-// has the form of those that do may be a phase, too.
+// readStages reads what headings say about the tasks below them.
 func (l *list) readStages(sections []doc.Section) {
 	if len(l.family.Stages) == 0 || l.family.Label == "" {
 		return
@@ -73,12 +72,6 @@ func (l *list) readStages(sections []doc.Section) {
 	for _, s := range sections {
 		i := slices.IndexFunc(l.phases, func(p phase) bool { return p.Line == s.Line })
 		if i < 0 || l.phases[i].status == nil {
-			alike := func(p phase) bool {
-				return p.status != nil && p.Level == s.Level && leading(p.Title) == leading(s.Title)
-			}
-			if len(s.Boxes()) == 0 && slices.ContainsFunc(l.phases, alike) && !slices.ContainsFunc(l.phases, func(p phase) bool { return s.Line < p.Line && p.Line <= s.Line+s.Length() }) {
-				l.loose = append(l.loose, loose{text: s.Title, place: place{source: l.file.At(s.Line)}})
-			}
 			continue
 		}
 		p := l.phases[i]
@@ -122,15 +115,6 @@ func lastBefore(items []doc.Check, c doc.Check) (line int) {
 		}
 	}
 	return line
-}
-
-// leading returns the word that a heading begins with, the same for every number.
-func leading(title string) string {
-	word, _, _ := strings.Cut(doc.Fold(title), " ")
-	if strings.Trim(word, "0123456789.") == "" {
-		return "0"
-	}
-	return word
 }
 
 // readPosition reads which part of the list is being worked on.

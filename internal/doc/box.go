@@ -64,6 +64,14 @@ func (i Item) Ticked() bool {
 	return false
 }
 
+// Marked returns the text with a sign that is in the place of a box.
+func (i Item) Marked() string {
+	if i.Box == "" || strings.ContainsAny(i.Box, "[]()") {
+		return i.Text
+	}
+	return i.Box + i.After
+}
+
 // TaskOf reads a line of a list of tasks: one with a box, whatever it holds, or with what
 // was meant as one.
 func TaskOf(l Line) (c Check, ok bool) {

@@ -1,0 +1,117 @@
+package checklist
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// labels matches what a task begins with that sets it apart from a note: a number, possibly
+// with a word before it, or a word and a colon.
+var labels = regexp.MustCompile("^[*_`\\[(~]*(?:(\\pL*)[ -]?(\\d+(?:[a-z]?\\.\\d+)*)[a-z]?\\b[*_`\\])]*([.):：]?)|(\\pL+)[*_]*[:：])")
+
+// shapeOf returns the form of the label that a text begins with, the same for every number,
+// and the number.
+func shapeOf(text string) (shape, number string) {
+	m := labels.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return "", ""
+	case m[4] != "":
+		return doc.Fold(m[4]) + ":", ""
+	case m[1] == "" && m[3] != "" && doc.Digits(m[2]):
+		return "0.", m[2]
+	}
+	return doc.Fold(m[1]) + "0" + strings.Repeat(".0", strings.Count(m[2], ".")), m[2]
+}
+
+// signs are what people put before or behind a task in place of a box.
+var signs = map[reprise.Status]string{reprise.Pending: "☐⬜🔲🔳", reprise.InProgress: "⏳⌛🔄🚧", reprise.Done: "✅☑✓✔"}
+
+// opens are the words for open work that say nothing else: an item may well be about what is
+// new or ready.
+var opens = []string{"pending", "todo", "to do", "not started", "in progress", "wip"}
+
+var markBefore, markAfter = func() (before, after *regexp.Regexp) {
+	const sign = `([☐⬜🔲🔳⏳⌛🔄🚧✅☑✓✔])\x{fe0f}?`
+	const word = `[(\[（［【]([^()\[\]（）［］【】]{1,24})[)\]）］】]`
+	return regexp.MustCompile(`^[*_~]*(?:` + sign + `|` + word + `:?|(\pL[\pL _-]{1,23})[*_]*[:：])[*_]*\s*`),
+		regexp.MustCompile(`[\s*_]*(?:` + sign + `|` + word + `|(?:[—–]|\s-|[☐⬜🔲🔳⏳⌛🔄🚧✅☑✓✔]\x{fe0f}?)\s*(\p{Lu}[\p{Lu} _-]+))[\s*_.]*$`)
+}()
+
+// spoken are the words that say how far a task is, and nothing else, folded.
+var spoken = sync.OnceValue(func() map[string]reprise.Status {
+	out := map[string]reprise.Status{}
+	for status, words := range usual {
+		for _, word := range words {
+			if status.Closed() || status == reprise.Blocked || slices.Contains(opens, word) {
+				out[doc.Fold(word)] = status
+			}
+		}
+	}
+	return out
+})
+
+// says returns what the marks before or behind a text say about it, and the text without
+// them: a sign, a word for a status in brackets, before a colon, or in capitals behind a
+// dash.
+func (f *Family) says(text string) (status reprise.Status, rest string) {
+	if status, rest = f.marked(markBefore, text); status != reprise.Unknown {
+		return status, rest
+	}
+	return f.closes(text)
+}
+
+// closes is like says, of what is behind a text.
+func (f *Family) closes(text string) (status reprise.Status, rest string) {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, " *_.\ufe0f"))
+	if unicode.IsLower(last) || unicode.IsDigit(last) { // most texts: no mark ends so
+		return reprise.Unknown, text
+	}
+	return f.marked(markAfter, text)
+}
+
+func (f *Family) marked(mark *regexp.Regexp, text string) (reprise.Status, string) {
+	m := mark.FindStringSubmatch(text)
+	if m == nil {
+		return reprise.Unknown, text
+	}
+	for status, signs := range signs {
+		if m[1] != "" && strings.Contains(signs, m[1]) {
+			return status, strings.Replace(text, m[0], "", 1)
+		}
+	}
+	word := doc.Fold(strings.Join(m[2:], ""))
+	status, ok := spoken()[word]
+	for means, words := range f.Stages {
+		if !ok && word != "" && word[0] >= utf8.RuneSelf && slices.Contains(words, word) {
+			status, ok = means, true
+		}
+	}
+	if !ok {
+		return reprise.Unknown, text
+	}
+	return status, strings.Replace(text, m[0], "", 1)
+}
+
+// open reports whether an item says that it is open, and does not name a task of the list. The
+// legend of a mark and a label with a status as its value are not items.
+func (o *odd) open(at spot) bool {
+	c, f := at.item, o.family
+	if strings.HasPrefix(c.Bullet, "#") || c.Bullet == "" && !c.Doubtful() {
+		return false
+	}
+	status, rest := f.says(c.Marked())
+	if it, ok := f.match(rest); status != reprise.Pending && status != reprise.InProgress || ok && !o.fresh(it.id, at.within) {
+		return false
+	}
+	rest = strings.Trim(rest, "*_~` ")
+	word, _, _ := strings.Cut(strings.NewReplacer("：", ":", "—", ":", "–", ":", " - ", ":", "=", ":", "(", ":").Replace(rest), ":")
+	return word != "" && !strings.HasSuffix(rest, ":") && (f.meaning(f.Stages, word) == reprise.Unknown || word == strings.ToUpper(word))
+}
