@@ -88,6 +88,7 @@ func errorCodes() []errorCode {
 		{exitHeld, has[*upkeep.ElsewhereError]},
 		{exitHeld, has[*durable.HeldError]},
 		{exitChanged, func(err error) bool { return errors.Is(err, reprise.ErrChanged) }},
+		{exitBlocked, func(err error) bool { return errors.Is(err, durable.ErrFenced) }},
 		{exitUnreadable, has[*durable.DamageError]},
 		{exitUnreadable, has[*engine.GoneError]},
 		{exitBlocked, has[*engine.InTheWayError]},

@@ -12,8 +12,8 @@ import (
 var (
 	// ErrNoLease is returned by whatever changes the disk if the lease was not taken.
 	ErrNoLease = errors.New("the lease of this project is not held")
-	// ErrFenced is the cause when the lock or the log was replaced by someone
-	// else while we held the lease. Nothing more is written.
+	// ErrFenced is the cause when the lock or the log was replaced or changed by
+	// someone else while we held the lease. Nothing more is written.
 	ErrFenced error = fenced{}
 	// ErrPoisoned is the cause of every refusal after a failed operation.
 	ErrPoisoned = errors.New("an earlier write failed")
@@ -27,11 +27,11 @@ var (
 type fenced struct{}
 
 // Error implements error.
-func (fenced) Error() string { return "the lock or the log was replaced under us" }
+func (fenced) Error() string { return "the lock or the log was changed or replaced under us" }
 
 // Hint says what a person can do.
 func (fenced) Hint() string {
-	return "something removed or replaced files in " + StateDir + " while the work was under way; when it is gone, resume again"
+	return "something changed, removed or replaced files in " + StateDir + " while the work was under way; when it is gone, `reprise check` shows what that left"
 }
 
 // NotRegularError tells that a file is none: a link, a FIFO, a device, a folder.

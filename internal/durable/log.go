@@ -316,7 +316,7 @@ func (l *Log) openAnchor() error {
 //
 // Unless nil is returned the record may or may not be there after the next
 // opening. The error is a *PoisonedError if the disk refused something, with
-// ErrFenced as its cause if someone else replaced the log.
+// ErrFenced as its cause if someone else replaced the log or wrote to it.
 func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
 	s := l.s
 	s.mu.Lock()
@@ -331,10 +331,11 @@ func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
 	if err := s.writable(); err != nil {
 		return Record{}, err
 	}
-	// Shorter than what we wrote: someone cut it, and what follows would make
-	// no sense to a reader.
-	if info, err := l.f.Stat(); err != nil || info.Links == 0 || info.Size < l.size {
-		return Record{}, s.fail("append to "+l.name, errors.Join(ErrFenced, err))
+	// It is not what we wrote: someone cut it or added to it, and what follows
+	// would make no sense to a reader.
+	if info, err := l.f.Stat(); err != nil || info.Links == 0 || info.Size != l.size {
+		_, damage := s.walk(l.name, nil)
+		return Record{}, s.fail("append to "+l.name, errors.Join(ErrFenced, err, damage))
 	}
 	body := compact.Bytes()
 	if len(body) > MaxRecord-512 {

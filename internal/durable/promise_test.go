@@ -230,12 +230,19 @@ func TestA_lock_that_is_replaced_while_it_is_taken_is_not_held(t *testing.T) {
 	}
 }
 
-// A log that someone cut short or replaced is not continued: no reader could follow.
+// A log that someone cut short, wrote to or replaced is not continued: no reader could follow.
 func TestA_log_that_was_cut_short_is_not_continued(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(file string) error{
 		"cut short": func(file string) error { return os.Truncate(file, 10) },
 		"removed":   os.Remove,
+		"written to": func(file string) error {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, append(b, b...), 0o600)
+		},
 	} {
 		dir := tempDir(t)
 		s := opened(t, dir)
