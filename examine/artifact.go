@@ -115,8 +115,23 @@ func absence(a *reprise.Artifact, made bool) string {
 	return b.String()
 }
 
-// repairs is what to do about a file that exists but cannot be used.
-const repairs = "`reprise repair` restores an earlier version if there is one; otherwise look for another copy or a backup"
+// repairs is what to do about a file that exists but cannot be used, where nothing else is
+// known.
+const (
+	restores = "`reprise repair` restores an earlier version if there is one"
+	repairs  = restores + "; otherwise look for another copy or a backup"
+)
+
+// orRepair adds to what a finding says to do that its file can be restored, unless it says so.
+func orRepair(hint string) string {
+	switch {
+	case hint == "":
+		return repairs
+	case strings.Contains(hint, "`reprise repair"):
+		return hint
+	}
+	return hint + "; " + restores
+}
 
 func remedy(r *reprise.Run, a *reprise.Artifact, made bool) string {
 	switch {

@@ -243,7 +243,7 @@ func (o *World) Apply(r *reprise.Run, set Set) {
 	r.Findings = out
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Severity == reprise.Blocking && r.Restorable(f.Source.File) && !slices.Contains(r.Lost, f.Source.File) {
-			f.Hint = repairs
+			f.Hint = orRepair(f.Hint)
 		}
 	}
 	place := map[string]int{}
