@@ -47,6 +47,8 @@ type Family struct {
 	// Elsewhere is a folder next to the list that shows that another convention keeps its
 	// state.
 	Elsewhere string
+	// Home is a folder next to that of the lists which shows that the tool is used.
+	Home string
 	// Inputs are files next to the list that whoever does a task should read; {id} stands
 	// for the id of the task.
 	Inputs []string
@@ -74,7 +76,8 @@ type Family struct {
 	// item are then its id.
 	Unnumbered bool
 	// Shared says that other files may be in the same places: a file without tasks, and
-	// without the heading or the key of a list, is not one.
+	// without the heading or the key of a list, is not one, unless the tool's other files
+	// or its Home are there.
 	Shared bool
 
 	// The following apply to boxes.
@@ -185,7 +188,7 @@ var families = sync.OnceValue(func() []Family {
 	return []Family{
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
-			Lists: []string{"specs/*/tasks.md"}, Marks: []string{"specs"}, Elsewhere: ".workflow",
+			Lists: []string{"specs/*/tasks.md"}, Marks: []string{"specs"}, Elsewhere: ".workflow", Home: ".specify",
 			Item:   regexp.MustCompile("^(?:Task )?[*`\\[]*(?P<id>T-?\\d+(?:\\.\\d+)*[A-Za-z]?)\\b[*`\\]]*[:.]?\\**(?:\\s+(?P<text>.+)|$)"),
 			Inputs: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
 		},
@@ -324,7 +327,7 @@ var families = sync.OnceValue(func() []Family {
 // usual are the words for a status that mean the same in every tool.
 var usual = map[reprise.Status][]string{
 	reprise.Pending:    {"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready"},
-	reprise.InProgress: {"in progress", "started", "doing", "wip", "working", "running"},
+	reprise.InProgress: {"in progress", "started", "doing", "wip", "working", "running", "/"},
 	reprise.InReview:   {"in review", "review", "needs review", "ready for review"},
 	reprise.Done:       {"done", "complete", "completed", "finished", "closed", "passed"},
 	reprise.Failed:     {"failed"},
@@ -335,8 +338,7 @@ var usual = map[reprise.Status][]string{
 // means returns the status that a word stands for.
 func (f *Family) means(word string) reprise.Status { return f.meaning(f.Words, word) }
 
-// meaning looks a word up among those of the family, then among the usual ones. A mark of
-// one character has no usual meaning.
+// meaning looks a word up among those of the family, then among the usual ones.
 func (f *Family) meaning(of map[reprise.Status][]string, word string) reprise.Status {
 	for _, words := range []map[reprise.Status][]string{of, usual} {
 		for status, words := range words {

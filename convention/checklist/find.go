@@ -97,6 +97,16 @@ func (f *Family) besides() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.ContainsAny(name, "/{") })
 }
 
+// at reports whether the tool's own files show that a list is its.
+func (f *Family) at(r *doc.Reader, list string) bool {
+	home := func(pattern string) bool {
+		folder, ok := fits(list, pattern)
+		return ok && f.Home != "" && r.Exists(path.Join(folder, f.Home))
+	}
+	beside := func(name string) bool { return r.Exists(path.Join(path.Dir(list), name)) }
+	return slices.ContainsFunc(f.Lists, home) || slices.ContainsFunc(f.besides(), beside)
+}
+
 // planned reports whether a run has no list yet: its path is that of a file next to it.
 func (l Layout) planned(ref reprise.Ref) bool {
 	return slices.Contains(l.family.besides(), path.Base(ref.Path)) && !slices.ContainsFunc(slices.Concat(l.family.Lists, []string{l.family.Archived}), func(pattern string) bool {

@@ -124,7 +124,9 @@ func TestWhat_looks_like_a_task_or_says_that_it_is_open_is_not_passed_over(t *te
 		{"superpowers", plan, "### Task 1: a\n- [x] b\n", "### Task 2: c ✅\nWrite it.\n", goes},
 		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n## Phase 2: c 🚧 IN PROGRESS\n- [x] d\n", "## Phase 3: e ⏳\n- f\n", waits},
 		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## Phase 2: c 🚧 IN PROGRESS\n- [x] d\n", waits},
-		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## 🔄 Phase 2: c\n- [x] d\n", goes},
+		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## 🔄 Phase 2: c\n- [x] d\n", waits},
+		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## Phase 2: c\n- [x] d\n## 🔄 Way back\n- e\n## ✅ Phase 3: f\ng\n", goes},
+		{"openspec", open, "## 1. Why\na\n## 2. Work\n- [x] 2.1 c\n", "- ~~2.2 d~~\n", goes},
 	} {
 		run := loadList(t, c.family, c.name, c.tasks+c.more)
 		if run.State != c.want {
@@ -165,6 +167,27 @@ func TestA_heading_with_a_box_is_read_and_recorded(t *testing.T) {
 		i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == c.family })
 		run := loadList(t, c.family, c.name, c.text)
 		if len(run.Next) != 1 || run.Next[0].ID != c.next {
+			t.Errorf("%q: %s, %+v", c.text, run.State, run.Next)
+		}
+		edits, err := checklist.New(checklist.Families()[i]).Record(fstest.MapFS{c.name: {Data: []byte(c.text)}}, run, reprise.Event{Kind: reprise.StepFinished, Step: c.step})
+		if err != nil || len(edits) != 1 || string(edits[0].Content) != c.want {
+			t.Errorf("%q: %v, %v", c.text, edits, err)
+		}
+	}
+}
+
+func TestA_status_in_a_usual_form_of_another_tool_is_read_and_recorded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ family, name, text, step, want string }{
+		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [ ] T001 a\n- [/] T002 b\n", "T002", "# Tasks: a\n\n- [ ] T001 a\n- [x] T002 b\n"},
+		{
+			"bmad", "sprint-status.yaml", "development_status:\n  1-1-a: backlog\n  1-2-b: {status: in-progress}\n", "1-2-b",
+			"development_status:\n  1-1-a: backlog\n  1-2-b: {status: done}\n",
+		},
+	} {
+		i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == c.family })
+		run := loadList(t, c.family, c.name, c.text)
+		if len(run.Next) != 1 || run.Next[0].ID != c.step || run.Step(c.step).Status != reprise.InProgress {
 			t.Errorf("%q: %s, %+v", c.text, run.State, run.Next)
 		}
 		edits, err := checklist.New(checklist.Families()[i]).Record(fstest.MapFS{c.name: {Data: []byte(c.text)}}, run, reprise.Event{Kind: reprise.StepFinished, Step: c.step})

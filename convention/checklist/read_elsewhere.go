@@ -11,8 +11,9 @@ import (
 	"reprise/internal/ledger"
 )
 
-// readElsewhere finds entries with a status in lists that are not where the family has its
-// tasks. What is open there is left to do, and no one would be assigned.
+// readElsewhere finds entries with a status that are not where the family has its tasks: in
+// lists or, where an entry itself is the status, under a name with a number, as tasks have one.
+// What is open there is left to do, and no one would be assigned.
 func (l *list) readElsewhere(v ledger.Value, k Keys) {
 	if v.Node == nil || slices.Contains(l.lists, v.Node) {
 		return
@@ -20,6 +21,10 @@ func (l *list) readElsewhere(v ledger.Value, k Keys) {
 	entries := v.Entries(0)
 	for _, e := range entries {
 		l.readElsewhere(e.Value, k)
+		status := l.means(e.Plain())
+		if l.there && l.family.Keys.Status == "" && v.Is(doc.Map) && e.Is(doc.String) && len(numbersIn(e.Name)) > 0 && status != reprise.Unknown && !yesNo(e.Plain()) && !status.Closed() {
+			l.loose = append(l.loose, loose{text: e.Name + ": " + e.Plain(), place: place{word: e.Plain(), status: status, source: l.file.At(e.Line)}})
+		}
 	}
 	name := func(e ledger.Entry) string { return cmp.Or(spelled(e.Value, k.Text).Plain(), e.In(k.ID).Plain()) }
 	if !v.Is(doc.List) || len(entries) == 0 || slices.ContainsFunc(entries, func(e ledger.Entry) bool {

@@ -73,7 +73,7 @@ func (o *odd) read(line doc.Line) {
 		text := doc.ItemOf(cell).Marked()
 		status, _ := o.family.says(text)
 		labelled, _ := o.family.says(strings.TrimSpace(text[len(labels.FindString(text)):]))
-		return status.Closed() || labelled.Closed()
+		return status.Closed() || labelled.Closed() || strings.HasPrefix(text, "~~")
 	}
 	for i, cell := range cells {
 		it := doc.ItemOf(cell)
@@ -119,7 +119,7 @@ func (o *odd) meant(at spot) bool {
 		it, named, text = whole, true, c.Bullet+c.Text // its number is not that of an item
 	}
 	fresh := named && o.fresh(it.id, at.within)
-	o.names = o.names || fresh && (c.Box != "" || strings.HasPrefix(c.Bullet, "#"))
+	o.names = o.names || fresh && (c.Box != "" || strings.HasPrefix(c.Bullet, "#") || at.starts && at.cell && !o.family.bare())
 	if named && !fresh && doc.Digits(it.id) {
 		o.other[at.indent] = true
 	}
@@ -244,8 +244,8 @@ var works = regexp.MustCompile(`^(?i:phase|task|step|stage|milestone|sprint|é˜¶æ
 
 // readSections finds sections without tasks among others that have the same kind of label and
 // have some, and those that say they are open although all their tasks are done. Where most
-// sections have no tasks, as the chapters of a design, a number alone does not show that one
-// should.
+// sections have no tasks, as the chapters of a design, and before the others, a number alone does
+// not show that one should.
 func (o *odd) readSections() {
 	type kind struct {
 		shape         string
@@ -254,31 +254,34 @@ func (o *odd) readSections() {
 	if len(o.items) == 0 {
 		return
 	}
+	kinds, own, all, first := make([]kind, len(o.sections)), make([]string, len(o.sections)), map[kind]int{}, map[kind]int{}
 	numbers := map[kind][]string{} // of those with tasks
-	all := map[kind]int{}
-	kinds := make([]kind, len(o.sections))
 	for i, s := range o.sections {
-		shape, number := shapeOf(s.Title)
-		kinds[i] = kind{shape, s.Level, 0}
+		_, title := o.family.says(s.Title)
+		shape, number := shapeOf(title)
+		kinds[i], own[i] = kind{shape, s.Level, 0}, number
 		for _, p := range o.sections[:i] {
 			if p.Level < s.Level && s.Line <= p.Line+p.Length() {
 				kinds[i].parent = p.Line
 			}
 		}
 		if all[kinds[i]]++; number != "" && o.tasksIn(s, false) {
+			first[kinds[i]] = cmp.Or(first[kinds[i]], s.Line)
 			numbers[kinds[i]] = append(numbers[kinds[i]], number)
 		}
 	}
 	for i, s := range o.sections {
-		_, number := shapeOf(s.Title)
-		status, _ := o.family.closes(s.Title) // before it, a sign may be there for its looks
+		status, title := o.family.says(s.Title)
+		if own[i] == "" { // before any other title, a sign may be there for its looks
+			status, _ = o.family.closes(s.Title)
+		}
 		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true)
 		if label, ok := s.Head().Label("Status"); ok {
 			status = o.family.meaning(o.family.Stages, strings.Trim(label.Value, "*`_ "))
 		}
 		siblings := numbers[kinds[i]]
-		work := works.MatchString(s.Title) || 2*len(siblings) >= all[kinds[i]]
-		if without := work && len(siblings) > 0 && !o.tasksIn(s, false) && !slices.Contains(siblings, number); (without || open) && !status.Closed() {
+		work := works.MatchString(title) || 2*len(siblings) >= all[kinds[i]] && s.Line > first[kinds[i]]
+		if without := work && len(siblings) > 0 && !o.tasksIn(s, false) && !slices.Contains(siblings, own[i]); (without || open) && !status.Closed() {
 			o.loose = append(o.loose, loose{text: s.Title, place: place{source: o.file.At(s.Line)}})
 		}
 	}

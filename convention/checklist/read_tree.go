@@ -174,7 +174,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	}
 	values, id, named := []ledger.Value{e.Value}, e.Name, true
 	if e.Is(doc.Map) {
-		values = allSpelled(e.Value, f.Keys.Status)
+		values = allSpelled(e.Value, cmp.Or(f.Keys.Status, "status"))
 		if _, err := strconv.Atoi(e.Name); err == nil {
 			e.Name = "" // its place in a list is not its id
 		}
@@ -211,7 +211,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		it.places = append(it.places, at)
 	}
 	if e.Is(doc.Map) {
-		it.text = spelled(e.Value, f.Keys.Text).Plain()
+		it.text = cmp.Or(spelled(e.Value, f.Keys.Text).Plain(), it.text)
 		it.rank = f.rank(e.Value, rank)
 		l.needs(e.Value, &it)
 		if until := e.In(f.Keys.Later); f.Keys.Later != "" && until.Plain() > l.file.MTime.UTC().Format(time.RFC3339) {

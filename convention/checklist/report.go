@@ -66,13 +66,13 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 		names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
 	}
 	if len(l.items) == 0 {
-		what, hint := "no task is written as an item with a box and its id, so what is done is unknown: ", "write them again"
+		what, hint, own := "no task is written as an item with a box and its id, so what is done is unknown: ", "write them again", "; or describe their form under `"+OwnName+"` in "+ownFile
 		if l.family.Form != Boxes {
 			what = "no task is where " + l.family.Name + " has them, so these are not read: "
-			hint = "move them there, or describe the file under `" + OwnName + "` in " + ownFile
+			hint, own = "move them there, or describe the file under `"+OwnName+"` in "+ownFile, ""
 		}
 		r.Report(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source, Message: what + some(names, 3), Hint: hint + l.writes(),
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source, Message: what + some(names, 3), Hint: hint + l.writes() + own,
 		})
 		return
 	}
@@ -145,7 +145,9 @@ func (l *list) report(r *doc.Reader, it *item) {
 		}
 	}
 	decides := it.deciding()
-	if decides.status == reprise.Unknown && !it.contested() {
+	if decides.word == "" {
+		warn(r, reprise.CodeUnknownStatus, it.id, decides.source, "", "%s has no status, so whether it is done is unknown", it.id)
+	} else if decides.status == reprise.Unknown && !it.contested() {
 		warn(r, reprise.CodeUnknownStatus, it.id, decides.source, "", "the status %q is unknown here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id)
 	}
 	if it.stuck {
