@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -70,13 +72,22 @@ func (w *work) changedAnything(ctx context.Context, f *Attempt) bool {
 func (w *work) stashed(ctx context.Context, f *Attempt) (why, err error) {
 	repo, err := w.repoAt(ctx, f.Dir)
 	if repo == nil || err != nil || f.Dir == "" || f.Began.IsZero() {
-		return nil, err
+		return nil, nil // nothing can be committed there either, which is told
 	}
 	commit, branch, at, err := repo.Stash(ctx)
 	if err != nil || commit == "" || commit == f.Stash || at.Before(f.Began.Truncate(time.Second)) || f.Inside != "" && branch != worktree.Branch(w.run) {
-		return nil, err
+		return nil, unanswered(repo, err)
 	}
 	return fmt.Errorf("changes were put away in a stash while it worked: `git stash apply %.12s` brings them back", commit), nil
+}
+
+// unanswered is an error of git in a checkout, nil if its repository is gone: nothing can be
+// committed there either, which is told.
+func unanswered(repo *gitx.Repo, err error) error {
+	if _, gone := os.Lstat(string(repo.GitDir())); errors.Is(gone, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // stash is the latest stash where an attempt is to work, "" if there is none or it cannot

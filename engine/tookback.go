@@ -25,15 +25,15 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	}
 	now, there, err := repo.Resolve(ctx, on)
 	if err != nil || now == f.Head {
-		return nil, err
+		return nil, unanswered(repo, err)
 	}
 	_, known, err := repo.Resolve(ctx, f.Head)
 	if err != nil || !known && f.Recalled { // another machine may have had it
-		return nil, err
+		return nil, unanswered(repo, err)
 	}
 	if known && there {
 		if kept, err := repo.IsAncestor(ctx, f.Head, now); kept || err != nil {
-			return nil, err
+			return nil, unanswered(repo, err)
 		}
 	}
 	short := f.Head[:min(12, len(f.Head))]
