@@ -66,13 +66,14 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 		names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
 	}
 	if len(l.items) == 0 {
-		what, hint, own := "no task is written as an item with a box and its id, so what is done is unknown: ", "write them again", "; or describe their form under `"+OwnName+"` in "+ownFile
+		what, hint := "no task is written as an item with a box and its id, so what is done is unknown: ",
+			"write each on a line of its own: `- [ ]` or `- [x]`, its id, its text; or describe them under `"+OwnName+"` in "+ownFile
 		if l.family.Form != Boxes {
 			what = "no task is where " + l.family.Name + " has them, so these are not read: "
-			hint, own = "move them there, or describe the file under `"+OwnName+"` in "+ownFile, ""
+			hint = "move them there, or describe the file under `" + OwnName + "` in " + ownFile
 		}
 		r.Report(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source, Message: what + some(names, 3), Hint: hint + l.writes() + own,
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: run, Source: left[0].place.source, Message: what + some(names, 3), Hint: hint,
 		})
 		return
 	}
