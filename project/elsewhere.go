@@ -146,15 +146,12 @@ func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 	}
 }
 
-// handedOver reports that a run goes on on a branch of the remote. A checkout beside this
-// one has room for it, whatever is not committed here.
+// handedOver reports that a run goes on on a branch of the remote.
 func handedOver(r *reprise.Run, branch string) reprise.Finding {
-	name, dir := reprise.Pasted(r.ID, "RUN"), reprise.Pasted("../"+path.Base(branch), "DIR")
 	return reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
 		Message: "it was handed to the fleet, which works on it on the branch " + branch + "; this is an old copy",
-		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s && git fetch origin %s && git worktree add --detach %s FETCH_HEAD && reprise resume %s --adopt -C %s`",
-			name, reprise.Pasted(branch, "BRANCH"), dir, name, dir),
+		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s`, which names the commands that continue it", reprise.Pasted(r.ID, "RUN")),
 	}
 }
 

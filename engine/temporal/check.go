@@ -67,7 +67,7 @@ func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engi
 		return err
 	}
 	if d.Action == reprise.Finish && c.Option == "" && c.From == "" {
-		return &OverError{"resume", ref.ID, d.State.String(), d.Outcome()}
+		return &OverError{Verb: "resume", Run: ref.ID, State: d.State.String(), came: d.Outcome()}
 	}
 	return nil
 }
@@ -87,7 +87,16 @@ func checkOption(run, option string) error {
 // OverError says that nothing is done with a run because it is over, and how it was left.
 type OverError struct {
 	Verb, Run, State string
+	Back             string // the commands that continue it on one machine, "" if they are not known
 	came             reprise.Outcome
+}
+
+// Hint says what a person can do.
+func (e *OverError) Hint() string {
+	if e.Back == "" {
+		return ""
+	}
+	return fmt.Sprintf("`reprise-fleet resume %s` continues it on the fleet; on one machine: `%s`", reprise.Pasted(e.Run, "RUN"), e.Back)
 }
 
 func (e *OverError) Error() string {
@@ -100,15 +109,34 @@ func (e *OverError) Error() string {
 // Outcome implements the rule that outcomes have exit codes.
 func (e *OverError) Outcome() reprise.Outcome { return e.came }
 
+// AtWorkError says that a run is at work, and that flags cannot say what it is to do.
+type AtWorkError struct {
+	Run   string
+	Flags []string
+}
+
+func (e *AtWorkError) Error() string {
+	return fmt.Sprintf("resume %s: it is at work already, and %s does not change that", e.Run, strings.Join(e.Flags, ", "))
+}
+
+// Hint says what a person can do.
+func (e *AtWorkError) Hint() string {
+	run := reprise.Pasted(e.Run, "RUN")
+	return fmt.Sprintf("`reprise-fleet resume %s` follows it; to change what it does, stop it first: `reprise-fleet stop %s`", run, run)
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *AtWorkError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // howLeft tells how a run was left whose workflow is not open.
 func (f *Fleet) howLeft(ctx context.Context, verb, name string) error {
-	runs, err := f.list(ctx, 5*time.Second)
+	runs, err := f.list(ctx, listPatience)
 	if err != nil {
 		return err
 	}
 	for _, r := range runs.Runs {
 		if r.ID == name {
-			return &OverError{verb, name, r.State, reprise.OutcomeNothing}
+			return &OverError{Verb: verb, Run: name, State: r.State, came: reprise.OutcomeNothing}
 		}
 	}
 	return f.unknown(ctx, name, false)

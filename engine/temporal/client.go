@@ -17,6 +17,7 @@ import (
 
 	"reprise"
 	"reprise/project"
+	"reprise/report"
 )
 
 // Defaults of a run. An agent is at work for long: to do its work again, or to ask a person
@@ -191,6 +192,13 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 	}, RunWorkflow, in)
 }
 
+// Run tells what the server knows of one run.
+func (f *Fleet) Run(ctx context.Context, name string) report.FleetRun {
+	s := report.FleetRun{ID: name, Branch: Branch(name), State: "open"}
+	f.look(ctx, &s, listPatience)
+	return s
+}
+
 // Stop stops a run: its agents end, what they left is on the branch, and so is that it was
 // stopped. It returns once that is so. The error is an *OverError if nothing of it is at
 // work, or was when the word came.
@@ -227,9 +235,58 @@ func (f *Fleet) State(ctx context.Context, name string) (s State, err error) {
 	return s, f.known(ctx, name, err)
 }
 
+// Reach asks the server whether it can be worked with at all: before anything is pushed for a
+// run that it would have to start.
+func (f *Fleet) Reach(ctx context.Context) error {
+	_, err := f.Open(ctx, "-") // whether there is one of this name does not matter
+	return err
+}
+
+// StartError says that the branch of a run is ready and the server did not start the run, or
+// stopped telling what it does.
+type StartError struct {
+	Run string
+	Err error
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("start %s: %v", e.Run, e.Err) }
+
+// Unwrap gives the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Hint says what a person can do.
+func (e *StartError) Hint() string {
+	run := reprise.Pasted(e.Run, "RUN")
+	if Unreachable(e.Err) {
+		return fmt.Sprintf("what was done is on its branch %s: once the server answers, type the same command again, which does nothing twice; TEMPORAL_ADDRESS says where the server is", Branch(e.Run))
+	}
+	return fmt.Sprintf("its branch %s is on the remote and says that the fleet has it: `reprise-fleet resume %s` tries again, `reprise-fleet stop %s` gives it back", Branch(e.Run), run, run)
+}
+
+// SilentError says that the server did not answer in time.
+type SilentError struct {
+	Address string
+	Within  time.Duration // 0 if that is not known
+}
+
+func (e *SilentError) Error() string {
+	if e.Within == 0 {
+		return fmt.Sprintf("ask the server at %s: it did not answer in time", e.Address)
+	}
+	return fmt.Sprintf("ask the server at %s: it did not answer within %s", e.Address, e.Within)
+}
+
+// Unwrap gives the cause.
+func (e *SilentError) Unwrap() error { return context.DeadlineExceeded }
+
 // Unreachable reports whether an error says that the server cannot be reached.
 func Unreachable(err error) bool {
 	var gone *serviceerror.Unavailable
+	return errors.As(err, &gone) || Slow(err)
+}
+
+// Slow reports whether an error says that the server did not answer in time.
+func Slow(err error) bool {
 	var slow *serviceerror.DeadlineExceeded
-	return errors.As(err, &gone) || errors.As(err, &slow) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &slow) || errors.Is(err, context.DeadlineExceeded)
 }

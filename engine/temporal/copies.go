@@ -26,6 +26,7 @@ type localCopy struct {
 	place  string // where it is, in words
 	base   string // the commit that it is at, "" for none
 	branch string // the ref that is checked out, "" if none is
+	alone  bool   // it is a branch that no checkout has
 
 	ours  []journal.Entry // its journal, without the notes at the end that it was handed over
 	said  bool            // it says that it was handed over, or that the fleet has the run
@@ -80,7 +81,7 @@ func (f *Fleet) copies(ctx context.Context, run string) (out []*localCopy, err e
 	}
 	at, err := git(ctx, f.Clone, nil, "for-each-ref", "--format=%(objectname)", branch)
 	if err == nil && at != "" {
-		out = append(out, &localCopy{place: "the branch " + Branch(run) + " of " + f.Clone, base: at, branch: branch})
+		out = append(out, &localCopy{place: "the branch " + Branch(run) + " of " + f.Clone, base: at, branch: branch, alone: true})
 	}
 	return out, err
 }

@@ -299,3 +299,30 @@ func TestA_run_that_was_begun_in_another_checkout(t *testing.T) {
 	s.step()
 	s.launches("ab")
 }
+
+// The way back to one machine is a checkout on the branch where that can be, also where one
+// was made before; a checkout that was handed over is left as it is. (issue 19)
+func TestThe_way_back_is_on_the_branch(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.step()
+	s.stop()
+	s.takeBack("r", s.clone, Branch("r"))
+	w := filepath.Join(s.dir, "r")
+	s.takeBack("r", s.clone, Branch("r")) // it is there, and can follow
+	if err := s.goOn(w, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+		t.Fatal(err)
+	}
+	s.blocked(w)
+	s.run.Taken = false
+	s.stop()
+	s.takeBack("r", s.clone, "HEAD")
+	s.takeBack("r", s.dir, "HEAD")
+	if err := s.goOn(filepath.Join(s.dir, "r-2"), ""); err != nil {
+		t.Fatal(err)
+	}
+	s.launches("abc")
+}

@@ -95,7 +95,7 @@ func (f *fleet) up() error {
 // startWithUs starts a process that is killed when this one ends. The system kills it when the
 // thread ends that started it: that thread is kept.
 func startWithUs(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -204,6 +204,7 @@ func (s *site) worker(name string, env ...string) *member {
 	s.workers[name] = m
 	s.Cleanup(func() {
 		m.kill()
+		m.rest()
 		if s.Failed() {
 			text, _ := os.ReadFile(log.Name())
 			s.Logf("worker %s: %s", name, text)
@@ -229,8 +230,14 @@ func (s *site) fleet(args ...string) result {
 
 func (s *site) program(bin string, args ...string) result {
 	s.Helper()
+	return s.programWith(nil, bin, args...)
+}
+
+// programWith is program with variables of its own.
+func (s *site) programWith(env []string, bin string, args ...string) result {
+	s.Helper()
 	cmd := exec.Command(bin, args...)
-	cmd.Env = s.env()
+	cmd.Env = s.env(env...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"reprise"
 )
@@ -125,6 +126,17 @@ func TestFleet_a_worker_waits_for_what_is_away(t *testing.T) {
 type member struct {
 	*exec.Cmd
 	gone chan struct{} // closed once it has ended
+}
+
+// rest ends what it had started and what outlived it, such as a push: that would still write
+// to the folders of the test.
+func (m *member) rest() {
+	for range 1000 {
+		if syscall.Kill(-m.Process.Pid, syscall.SIGKILL) != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // kill ends it, and returns once it has ended.

@@ -233,17 +233,10 @@ func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {
 		}
 	}
 	// `reprise-fleet stop`, where no server has a workflow of the run.
-	if had, err := s.fleet.release(t.Context(), "loc"); !had || err != nil || !strings.Contains(hint, "reprise-fleet stop loc && ") {
+	if had, err := s.fleet.release(t.Context(), "loc"); !had || err != nil || !strings.Contains(hint, "`reprise-fleet stop loc`") {
 		t.Errorf("%q: %t, %v", hint, had, err)
 	}
-	_, way, _ := strings.Cut(hint, "git fetch origin")
-	way, _, _ = strings.Cut(way, " && reprise resume")
-	if way == "" {
-		t.Fatalf("no way back: %q", hint)
-	}
-	if out, err := shell(s.clone, "git fetch -q origin"+way); err != nil {
-		t.Errorf("%s: %v: %s", hint, err, out)
-	}
+	s.takeBack("loc", s.clone, "reprise/loc")
 	if _, err := os.Stat(filepath.Join(s.dir, "loc", "a.txt")); err != nil {
 		t.Error(err)
 	}
@@ -260,6 +253,30 @@ func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {
 	s.run.Ref = ref
 	s.step()
 	s.launches("abc")
+}
+
+// takeBack follows the way back to one machine in a folder, and checks what is checked out
+// there: a branch, or "HEAD" for none.
+func (s *shared) takeBack(run, dir, branch string) {
+	s.Helper()
+	way, err := s.fleet.WayBack(s.Context(), run, dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	git, resume, _ := strings.Cut(way, " && reprise resume ")
+	if out, err := shell(dir, git); err != nil {
+		s.Fatalf("%s: %v: %s", way, err, out)
+	}
+	_, at, _ := strings.Cut(strings.TrimSuffix(resume, " --trust"), " -C ")
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	if got := s.git(at, "rev-parse", "--abbrev-ref", "HEAD"); got != branch {
+		s.Errorf("%s: %s is checked out", way, got)
+	}
+	if s.git(at, "rev-parse", "HEAD") != s.git(s.remote, "rev-parse", Branch(run)) {
+		s.Errorf("%s: it is not what the remote has", way)
+	}
 }
 
 func shell(dir, line string) (string, error) {

@@ -39,7 +39,7 @@ func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
 			t.Errorf("%s in the clone: %+v", args, r)
 		}
 	}
-	if r := s.program(plain, "check", "hand", "-C", s.clone); !strings.Contains(r.out, "git fetch origin reprise/hand") {
+	if r := s.program(plain, "check", "hand", "-C", s.clone); !strings.Contains(r.out, "`reprise-fleet stop hand`") {
 		t.Errorf("the way back: %+v", r)
 	}
 	if r := s.program(plain, "status", s.clone); !strings.Contains(r.out, "handed to the fleet") {
@@ -247,10 +247,16 @@ steps:
 	}
 	s.git("checkout", "-q", "main")
 	r := s.fleet("stop", "open")
-	_, way, _ := strings.Cut(r.out, "checkout beside this one: `")
+	_, way, _ := strings.Cut(r.out, "in a checkout: `")
 	way, _, _ = strings.Cut(way, "`")
-	if r.code != 0 || way == "" {
+	if r.code != 0 || way == "" || strings.Contains(way, "--trust") || !strings.Contains(way, "worktree add "+s.dir+"/open reprise/open") {
 		t.Fatal(r)
+	}
+	if r := s.program(plain, "trust", "reprise.yaml", "flow.yaml", "--yes", "-C", s.clone); r.code != 0 {
+		t.Fatal(r)
+	}
+	if r := s.fleet("stop", "open"); r.code != 3 || !strings.Contains(r.err, way+" --trust`") {
+		t.Errorf("stop of what was stopped names the way back, once the files are trusted here: %+v", r)
 	}
 	cmd := exec.Command("sh", "-c", way+" --trust --mode autopilot")
 	cmd.Dir, cmd.Env = s.clone, s.env()

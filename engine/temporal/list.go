@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -15,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"reprise"
+	"reprise/internal/cli"
 	"reprise/report"
 )
 
@@ -42,7 +44,22 @@ func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo
 }
 
 // List lists the runs of the repository, open ones first.
-func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) { return f.list(ctx, 5*time.Second) }
+func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
+	ctx, cancel := context.WithTimeout(ctx, listWithin)
+	defer cancel()
+	out, err := f.list(ctx, listPatience)
+	if err != nil && ctx.Err() != nil {
+		err = &SilentError{Address(), listWithin}
+	}
+	return out, err
+}
+
+// How long a list may take, and how long the runs may take to tell what they do. Plain reprise
+// waits for longer than that.
+const (
+	listWithin   = 8 * time.Second
+	listPatience = 3 * time.Second
+)
 
 // list is List that waits for what each run tells.
 func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet, error) {
@@ -50,20 +67,23 @@ func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet
 	if err != nil {
 		return nil, err
 	}
-	out := []report.FleetRun{}
-	for _, e := range runs {
+	out := make([]report.FleetRun, len(runs))
+	var ask sync.WaitGroup // where no worker is there to tell, each takes all of its patience
+	for i, e := range runs {
 		name := f.nameOf(e.GetExecution().GetWorkflowId())
-		s := report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
-		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			s.State = "open"
-			f.look(ctx, &s, patience)
-		} else {
-			at := e.GetCloseTime().AsTime()
-			s.Ended = &at
-			f.ended(ctx, &s, e.GetStatus(), patience)
-		}
-		out = append(out, s)
+		out[i] = report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
+		ask.Go(func() {
+			if s := &out[i]; e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				s.State = "open"
+				f.look(ctx, s, patience)
+			} else {
+				at := e.GetCloseTime().AsTime()
+				s.Ended = &at
+				f.ended(ctx, s, e.GetStatus(), patience)
+			}
+		})
 	}
+	ask.Wait()
 	slices.SortStableFunc(out, func(a, b report.FleetRun) int {
 		if (a.State == "open") != (b.State == "open") {
 			return map[bool]int{true: -1, false: 1}[a.State == "open"]
@@ -94,6 +114,9 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 		s.Problem = err.Error()
 	default:
 		s.State = StateOf(&sum)
+		if sum.Exit == cli.OutcomeCode(reprise.OutcomeBlocked) {
+			s.Problem = strings.Join(sum.Reasons, "; ")
+		}
 	}
 	s.Accepted = len(sum.Finished)
 	for _, step := range sum.Failed {

@@ -40,8 +40,8 @@ func TestFleet_tells_what_is_wrong(t *testing.T) {
 		}
 	}
 	s.worker("w")
-	s.until("status says why", func() bool {
-		said := s.fleet("status").out
-		return strings.Contains(said, "! one attempt 1 failed: ") && strings.Contains(said, "policy 17 forbids it")
-	})
+	s.until("it is left", func() bool { return !strings.Contains(s.fleet("status").out, "r1  open") })
+	if said := s.fleet("status").out; !strings.Contains(said, "\n  ! ") || !strings.Contains(said, "policy 17 forbids it") {
+		t.Errorf("status does not say why it was left: %s", said)
+	}
 }

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,7 +28,21 @@ func connect(name string, dial func(client.Options) (client.Client, error)) (cli
 		return nil, err
 	}
 	o.Logger, o.Identity = quiet{}, name
-	return dial(o)
+	o.ConnectionOptions.GetSystemInfoTimeout = dialWithin
+	c, err := dial(o)
+	if err != nil && Slow(err) {
+		err = &SilentError{Address(), dialWithin}
+	}
+	return c, err
+}
+
+// dialWithin is how long the server may take to answer at all.
+const dialWithin = 5 * time.Second
+
+// Address is where the server is.
+func Address() string {
+	o, _ := envconfig.LoadDefaultClientOptions() // what is wrong with them was said before
+	return cmp.Or(o.HostPort, client.DefaultHostPort)
 }
 
 // quiet keeps the SDK from writing to the terminal.

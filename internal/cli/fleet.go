@@ -27,7 +27,8 @@ func OutcomeCode(o reprise.Outcome) int { return outcomeCodes[o] }
 func ExitCode(err error) int { return exitCode(err) }
 
 // fleetWithin is how long the fleet's server may take to answer.
-const fleetWithin = 5 * time.Second
+// Its program gives up earlier by itself, and says why.
+const fleetWithin = 10 * time.Second
 
 // fleet returns the runs of the fleet if the environment names a server, otherwise nil.
 // The fleet's own program does the asking, so that this one does not depend on Temporal.
@@ -52,7 +53,9 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 		return &told
 	}
 	unknown.Problem = err.Error()
-	if said, ok := errors.AsType[*exec.ExitError](err); ok && len(said.Stderr) > 0 {
+	if ctx.Err() != nil {
+		unknown.Problem = fmt.Sprintf("the server at %s did not answer within %s", a.env("TEMPORAL_ADDRESS"), fleetWithin)
+	} else if said, ok := errors.AsType[*exec.ExitError](err); ok && len(said.Stderr) > 0 {
 		var told report.Error
 		if unknown.Problem, _, _ = strings.Cut(string(said.Stderr), "\n"); json.Unmarshal(said.Stderr, &told) == nil {
 			unknown.Problem = told.Message

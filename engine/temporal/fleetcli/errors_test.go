@@ -2,12 +2,16 @@ package fleetcli
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"go.temporal.io/api/serviceerror"
+
 	"reprise/engine"
+	"reprise/engine/temporal"
 )
 
 // A fault in a workflow file is shown with its line and a mark under the place, as reprise
@@ -36,5 +40,29 @@ func TestMisuse_has_the_code_of_reprise(t *testing.T) {
 	}
 	if code := Main([]string{"--help"}, new(bytes.Buffer), new(bytes.Buffer)); code != 0 {
 		t.Errorf("help: exit %d", code)
+	}
+}
+
+// A server that is lost once the branch is ready costs nothing, and the message says so; one
+// that refuses for good says how to take it back. What is not told is which server. (issue 19)
+func TestA_start_that_failed_says_what_was_made(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		code int
+		want []string
+	}{
+		{&temporal.StartError{Run: "x", Err: context.DeadlineExceeded}, 40, []string{"start x: ask the server at ", "did not answer in time", "reprise/x", "the same command again"}},
+		{&temporal.StartError{Run: "x", Err: serviceerror.NewUnavailable("away")}, 40, []string{"start x: ask the server at ", "away", "the same command again"}},
+		{&temporal.StartError{Run: "x", Err: serviceerror.NewPermissionDenied("no", "")}, 1, []string{"start x: no", "reprise/x", "`reprise-fleet stop x`"}},
+		{context.DeadlineExceeded, 40, []string{"ask the server at ", "did not answer in time", "is it running?"}},
+	} {
+		var out bytes.Buffer
+		code := (&app{err: &out, began: true}).failed(c.err)
+		for _, want := range c.want {
+			if code != c.code || !strings.Contains(out.String(), want) {
+				t.Errorf("%v: exit %d, %s; want %q", c.err, code, out.String(), want)
+			}
+		}
 	}
 }

@@ -97,11 +97,19 @@ func (a *app) failed(err error) int {
 	var several *temporal.SeveralError
 	var untold *temporal.UntoldError
 	var none *serviceerror.NotFound
+	var namespace *serviceerror.NamespaceNotFound
 	switch {
 	case !a.began:
 		code = misused
 	case temporal.Unreachable(err):
-		code, hint = 40, "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
+		code = 40
+		if _, started := errors.AsType[*temporal.StartError](err); !started {
+			hint = "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
+		}
+		err = asked(err)
+	case errors.As(err, &namespace):
+		code, hint = misused, "TEMPORAL_NAMESPACE names it; `temporal operator namespace create --namespace NAME` makes one"
+		err = fmt.Errorf("ask the server at %s: %w", temporal.Address(), err)
 	case errors.As(err, &untold):
 		code = 40
 	case errors.As(err, &unknown), errors.As(err, &nothing), errors.As(err, &other), errors.As(err, &several), errors.As(err, &none):
@@ -131,6 +139,26 @@ func (a *app) failed(err error) int {
 		fmt.Fprintf(a.err, "  %s\n", cli.Plain(hint))
 	}
 	return code
+}
+
+// asked says which server could not be reached, where an error does not.
+func asked(err error) error {
+	start, started := errors.AsType[*temporal.StartError](err)
+	if started {
+		err = start.Err
+	}
+	_, silent := errors.AsType[*temporal.SilentError](err)
+	switch {
+	case silent:
+	case temporal.Slow(err):
+		err = &temporal.SilentError{Address: temporal.Address()}
+	default:
+		err = fmt.Errorf("ask the server at %s: %w", temporal.Address(), err)
+	}
+	if started {
+		return &temporal.StartError{Run: start.Run, Err: err}
+	}
+	return err
 }
 
 // open connects to the server and finds the clone.

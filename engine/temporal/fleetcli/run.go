@@ -56,6 +56,9 @@ func (a *app) run() *cobra.Command {
 				return err
 			}
 			defer fleet.Client.Close()
+			if err := fleet.Reach(cmd.Context()); err != nil {
+				return err
+			}
 			begun, err := fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
 			if err != nil {
 				return err
@@ -91,6 +94,9 @@ func (a *app) resume() *cobra.Command {
 			if f.Ref, err = fleet.Find(cmd.Context(), args[0]); err != nil {
 				return err
 			}
+			if err := a.unchanged(cmd, fleet, f); err != nil {
+				return err
+			}
 			begun, err := fleet.HandOver(cmd.Context(), f.Ref)
 			if err != nil {
 				return err
@@ -102,6 +108,8 @@ func (a *app) resume() *cobra.Command {
 				a.code = cli.ExitCode(err)
 				sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
 				return json.NewEncoder(a.out).Encode(sum)
+			} else if temporal.Unreachable(err) {
+				return &temporal.StartError{Run: f.Ref.ID, Err: err}
 			} else if err != nil {
 				return err
 			}
@@ -113,6 +121,32 @@ func (a *app) resume() *cobra.Command {
 	cmd.Flags().StringVar(&f.Choice.From, "from", "", "begin again at this step or stage")
 	cmd.Flags().StringArrayVar(&f.Choice.Skip, "skip", nil, "pass over this step (can be repeated)")
 	return cmd
+}
+
+// unchanged refuses flags that say what a run is to do, where that run is at work already,
+// and says which others have no effect on it.
+func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f follows) error {
+	given := func(names ...string) (out []string) {
+		for _, name := range names {
+			if cmd.Flags().Changed(name) {
+				out = append(out, "--"+name)
+			}
+		}
+		return out
+	}
+	does, others := given("until", "option", "from", "skip"), given("parallel", "landings", "heartbeat")
+	if len(does)+len(others) == 0 {
+		return nil
+	}
+	open, err := fleet.Open(cmd.Context(), f.Ref.ID)
+	if err != nil || !open {
+		return err
+	}
+	if len(does) > 0 {
+		return &temporal.AtWorkError{Run: f.Ref.ID, Flags: does}
+	}
+	fmt.Fprintf(a.err, "%s is at work already: %s has no effect on it.\n", cli.Plain(f.Ref.ID), strings.Join(others, ", "))
+	return nil
 }
 
 // check refuses what cannot be resumed. A run that is at work is only followed: whether it is
@@ -132,7 +166,7 @@ func (a *app) check(ctx context.Context, fleet *temporal.Fleet, f follows) error
 func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) error {
 	run, err := fleet.Start(ctx, f.Run)
 	if err != nil {
-		return err
+		return &temporal.StartError{Run: f.Ref.ID, Err: err}
 	}
 	if !a.json {
 		fmt.Fprintf(a.out, "%s is on the fleet, branch %s\n", cli.Plain(f.Ref.ID), temporal.Branch(f.Ref.ID))
@@ -171,6 +205,8 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		}
 		fmt.Fprintf(a.out, "%s was stopped. Next: %s\n", cli.Plain(sum.ID), sum.Next)
 		return nil
+	case temporal.Unreachable(err):
+		return &temporal.StartError{Run: f.Ref.ID, Err: err}
 	case err != nil:
 		return err
 	}

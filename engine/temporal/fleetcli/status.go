@@ -1,9 +1,11 @@
 package fleetcli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"path"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"reprise"
 	"reprise/engine/temporal"
 	"reprise/internal/cli"
+	"reprise/report"
 )
 
 func (a *app) stop() *cobra.Command {
@@ -22,14 +25,37 @@ func (a *app) stop() *cobra.Command {
 				return err
 			}
 			defer fleet.Client.Close()
-			if err := fleet.Stop(cmd.Context(), args[0]); err != nil {
+			waits := time.AfterFunc(stopQuietly, func() { a.waits(cmd.Context(), fleet, args[0]) })
+			err = fleet.Stop(cmd.Context(), args[0])
+			waits.Stop()
+			over, is := errors.AsType[*temporal.OverError](err)
+			if err != nil && !is || is && over.State == reprise.Complete.String() {
 				return err
 			}
-			name, dir := reprise.Pasted(args[0], "RUN"), reprise.Pasted("../"+path.Base(temporal.Branch(args[0])), "DIR")
-			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %[1]s` continues it, or in a checkout beside this one: `git fetch origin %[2]s && git worktree add --detach %[3]s FETCH_HEAD && reprise resume %[1]s --adopt -C %[4]s`.\n",
-				name, temporal.Branch(args[0]), dir, path.Join(dir, fleet.Folder))
-			return nil
+			here, _ := os.Getwd() // else the commands name the clone
+			way, wayErr := fleet.WayBack(cmd.Context(), args[0], here)
+			if is {
+				over.Back = way
+				return err
+			}
+			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it.\n", reprise.Pasted(args[0], "RUN"))
+			if wayErr == nil {
+				fmt.Fprintf(a.out, "Or on one machine, in a checkout: `%s`.\n", way)
+			}
+			return wayErr
 		},
+	}
+}
+
+// stopQuietly is for how long a stop says nothing.
+const stopQuietly = 3 * time.Second
+
+// waits says what a stop waits for.
+func (a *app) waits(ctx context.Context, fleet *temporal.Fleet, run string) {
+	r := fleet.Run(ctx, run)
+	fmt.Fprintln(a.err, "Waiting until its agents have ended and a worker has put on the branch what they left:")
+	for _, line := range cli.FleetLines(&report.Fleet{Runs: []report.FleetRun{r}}, time.Now()) {
+		fmt.Fprintln(a.err, "  "+line)
 	}
 }
 
