@@ -71,7 +71,7 @@ func (f *Fleet) trustedHere(ctx context.Context, run string) (is bool) {
 			return err
 		}
 		root := filepath.Join(c.Dir, filepath.FromSlash(f.Folder))
-		e, err := trusted{clone: filepath.Join(f.Clone, filepath.FromSlash(f.Folder))}.engineFor(root, time.Now)
+		e, err := trusted{clone: f.Clone}.engineFor(root, time.Now)
 		if err != nil {
 			return err
 		}

@@ -356,9 +356,22 @@ func TestA_run_is_found_on_its_branch(t *testing.T) {
 func TestA_worker_trusts_what_its_owner_does(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	clone, checkout := t.TempDir(), t.TempDir()
+	for _, folder := range []string{".", "sub"} {
+		t.Run(folder, func(t *testing.T) { trustsWhatItsOwnerDoes(t, folder) })
+	}
+}
+
+func trustsWhatItsOwnerDoes(t *testing.T, folder string) {
+	clone, top := t.TempDir(), t.TempDir()
+	checkout := filepath.Join(top, folder)
+	if err := os.MkdirAll(filepath.Join(top, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	text := []byte("agents: {any: {command: [make-it]}}\nroles: {default: any}\n")
-	for _, dir := range []string{clone, checkout} {
+	for _, dir := range []string{filepath.Join(clone, folder), checkout} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, settings.FileName), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +384,7 @@ func TestA_worker_trusts_what_its_owner_does(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trust.Trust(filepath.Join(clone, settings.FileName), reprise.HashOf(text), time.Now()); err != nil {
+	if err := trust.Trust(filepath.Join(clone, folder, settings.FileName), reprise.HashOf(text), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if set, _, err := (trusted{clone: clone}).settings(checkout); err != nil || set.Roles["default"] != "any" {

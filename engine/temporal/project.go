@@ -30,9 +30,16 @@ func (t trusted) in(root string) (*settings.Trust, error) {
 	if err != nil || t.clone == "" {
 		return trust, err
 	}
+	top := root // of the checkout, as the clone is the top of its own
+	for dir := root; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			top = dir
+			break
+		}
+	}
 	for _, g := range trust.All() {
 		if rest, ok := strings.CutPrefix(g.Path, t.clone+string(filepath.Separator)); ok {
-			trust.Assume(filepath.Join(root, rest), g.Hash)
+			trust.Assume(filepath.Join(top, rest), g.Hash)
 		}
 	}
 	return trust, nil
