@@ -56,27 +56,40 @@ type KindFacts struct {
 	Checkout bool
 	// Shared are the names of folders that hold a person's own files next to its state.
 	Shared []string
-	// Later are patterns of steps that its files do not list at the beginning. Grows: it
+	// Later are the stages that its files do not list at the beginning, in order. Grows: it
 	// gains steps that only the work itself plans.
-	Later []string
+	Later []Stage
 	Grows bool
+}
+
+// Stage is what a run reaches without a step in its files.
+type Stage struct {
+	Name   string // of the step, or a pattern
+	Always bool   // it comes after every earlier step, whatever becomes of that
+}
+
+func (s Stage) is(step string) bool {
+	ok, err := path.Match(s.Name, step)
+	return err == nil && ok
 }
 
 // kinds lists all kinds, in the order of help texts.
 var kinds = []KindFacts{
 	{Kind: KindStory, Startable: true, Phased: true, Kept: true, Document: true},
 	{Kind: KindSpecPipeline, Startable: true, Phased: true},
-	{Kind: KindQALoop, Startable: true, Phased: true, Later: []string{"review-*", "fix-*"}},
-	{Kind: KindEpic, Startable: true, Phased: true, Stories: true, Later: []string{"wave-*-gate", "final-gate", "merge"}},
+	{Kind: KindQALoop, Startable: true, Phased: true, Later: []Stage{{Name: "fix-*"}, {"review-*", true}}},
+	{Kind: KindEpic, Startable: true, Phased: true, Stories: true, Later: []Stage{{Name: "wave-*-gate"}, {"final-gate", true}, {Name: "merge"}}},
 	{Kind: KindSpecLoop, Startable: true, Tries: true},
-	{Kind: KindBuild, Startable: true, Tries: true, Checkout: true, Grows: true, Later: []string{"qa-review", "qa-fix"}},
+	{Kind: KindBuild, Startable: true, Tries: true, Checkout: true, Grows: true, Later: []Stage{{Name: "qa-fix"}, {"qa-review", true}}},
 	{
 		Kind: KindPlans, Startable: true, Goalless: true, ByUnit: true, Skips: true, AnswerFirst: true, Inert: true,
-		Shared: []string{".planning"}, Grows: true, Later: []string{"transform", "roadmap", "plan", "verify"},
+		Shared: []string{".planning"}, Grows: true, Later: []Stage{{Name: "transform"}, {Name: "roadmap"}, {Name: "plan"}, {Name: "verify"}},
 	},
 	{
 		Kind: KindGraph, Startable: true, ByUnit: true, Reopens: true, Needs: true, Tries: true,
-		Grows: true, Later: []string{"prd", "plan", "task-graph", "constitution", "cleanup", "pr-prep", "consolidation"},
+		Grows: true, Later: []Stage{
+			{Name: "prd"}, {Name: "plan"}, {Name: "task-graph"}, {Name: "constitution"}, {"cleanup", true}, {"pr-prep", true}, {"consolidation", true},
+		},
 	},
 	{Kind: KindTasks, Startable: true, ByUnit: true, Kept: true, Given: true},
 	{Kind: KindWorkflow, Phased: true, Given: true},
@@ -97,8 +110,17 @@ func (k Kind) Facts() KindFacts {
 // Comes reports whether work on a run of the kind can reach a step that its files do not
 // list.
 func (f KindFacts) Comes(step string) bool {
-	return slices.ContainsFunc(f.Later, func(pattern string) bool {
-		ok, err := path.Match(pattern, step)
-		return err == nil && ok
-	})
+	return slices.ContainsFunc(f.Later, func(s Stage) bool { return s.is(step) })
+}
+
+// Follow are the stages that always come after a step, by name or pattern. After one that
+// is no stage, all of them come.
+func (f KindFacts) Follow(step string) (out []string) {
+	at := slices.IndexFunc(f.Later, func(s Stage) bool { return s.is(step) })
+	for _, s := range f.Later[at+1:] {
+		if s.Always {
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -55,6 +56,32 @@ func TestStepsThatComeLaterThanTheFilesName(t *testing.T) {
 	} {
 		if got := c.kind.Facts().Comes(c.step); got != c.want {
 			t.Errorf("%s %q: %v", c.kind, c.step, got)
+		}
+	}
+}
+
+func TestStagesThatAlwaysFollowAStep(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind Kind
+		step string
+		want []string
+	}{
+		{KindBuild, "subtask-1-1", []string{"qa-review"}},
+		{KindBuild, "qa-fix", []string{"qa-review"}},
+		{KindBuild, "qa-review", nil},
+		{KindQALoop, "fix-3", []string{"review-*"}},
+		{KindQALoop, "review-3", nil},
+		{KindEpic, "wave-2-gate", []string{"final-gate"}},
+		{KindEpic, "merge", nil},
+		{KindGraph, "prd", []string{"cleanup", "pr-prep", "consolidation"}},
+		{KindGraph, "pr-prep", []string{"consolidation"}},
+		{KindPlans, "roadmap", nil},
+		{KindStory, "create", nil},
+		{"unheard-of", "plan", nil},
+	} {
+		if got := c.kind.Facts().Follow(c.step); !slices.Equal(got, c.want) {
+			t.Errorf("%s %q: %q", c.kind, c.step, got)
 		}
 	}
 }

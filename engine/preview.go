@@ -70,7 +70,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 // preview shows what a choice would do, and what follows until agents are at work. What
 // Resume would refuse, it refuses with the same error.
 func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, error) {
-	p.p.Decision, p.p.Steps, p.p.later = l.Decision, stepIDs(l.Run), w.unserved()
+	p.p.Decision, p.p.Steps, p.p.later = l.Decision, stepIDs(l.Run), w.unserved(l.Decision.Units)
 	switch open := l.Run.PendingQuestions(); {
 	case w.choice.Option == reprise.OptionAnswer && len(open) > 0:
 		for _, q := range open {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/agent"
@@ -50,24 +51,47 @@ func (e *Engine) startsNone(p *Preview) (refused error) {
 	return refused
 }
 
-// unserved tells why an open step of the run could not be started when it is its turn, as
-// far as that is known: no agent is configured or installed for it. Steps that are left
-// out, and those after the last one that is wanted, are not done.
-func (w *work) unserved() error {
+// unserved tells why an open step of the run, or a stage that always comes after what is
+// started now, could not be started when it is its turn, as far as that is known: no agent is
+// configured or installed for it. Steps that are left out, and those after the last one that
+// is wanted, are not done.
+func (w *work) unserved(now []reprise.Unit) error {
 	if w.servesAll() {
 		return nil
 	}
+	serves := func(u reprise.Unit, name string) error {
+		if a, err := w.assign(u); err == nil && a.Ask == nil && a.Local == "" && a.Child == nil {
+			if _, err := w.bind(a); err != nil {
+				return fmt.Errorf("%s comes later: %w", name, err)
+			}
+		}
+		return nil
+	}
+	after, comes := "", false // the step after which stages come, "" for any in the files
 	for i := range w.run.Steps {
 		s := &w.run.Steps[i]
-		a, err := w.assign(s.Unit(""))
-		known := err == nil && a.Ask == nil && a.Local == "" && a.Child == nil
-		if known && !s.Status.Closed() && !s.Optional && !slices.Contains(w.choice.Skip, s.ID) {
-			if _, err := w.bind(a); err != nil {
-				return fmt.Errorf("%s comes later: %w", s.ID, err)
+		if open := !s.Status.Closed() || w.again[s.ID]; open && !s.Optional && !slices.Contains(w.choice.Skip, s.ID) {
+			comes = true
+			if err := serves(s.Unit(""), s.ID); err != nil {
+				return err
 			}
 		}
 		if s.ID == w.choice.Until {
-			break
+			return nil
+		}
+	}
+	facts := w.run.Kind.Facts()
+	if !comes && len(now) > 0 {
+		after, comes = now[0].ID, facts.Comes(now[0].ID)
+	}
+	for _, stage := range facts.Follow(after) {
+		unwanted := facts.Comes(w.choice.Until) && slices.Contains(facts.Follow(w.choice.Until), stage)
+		if !comes || unwanted {
+			continue
+		}
+		id := strings.ReplaceAll(stage, "*", "1") // whichever it will be
+		if err := serves(reprise.Unit{ID: id}, strings.TrimSuffix(stage, "-*")); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -127,10 +127,11 @@ func (l *loader) assignQA(r *reprise.Run, a *reprise.Assignment) {
 	}
 	a.Facts["iteration"], a.Facts["max"] = fmt.Sprint(len(rounds)+1), fmt.Sprint(maxRounds)
 	if a.Unit.ID == stepQAReview {
+		a.Role, a.Template = roleQAReviewer, roleQAReviewer
 		a.Facts[taskFact] = fmt.Sprintf("Hold what was built against the spec. Write what you found to %s. Change no code and leave qa_signoff in the plan alone: your ruling is recorded for you.", path.Join(r.Path, "qa_report.md"))
 		return
 	}
-	a.Commit = true
+	a.Role, a.Template, a.Commit = roleQAFixer, roleQAFixer, true
 	a.Facts["commit_subject"] = subject(stepQAFix, "fix what QA found")
 	if len(rounds) > 0 {
 		if text, err := ledger.NewJSON(ledger.Data(rounds[len(rounds)-1].Node)); err == nil {

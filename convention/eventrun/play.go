@@ -151,7 +151,7 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 		return a, nil
 	}
 	d, ok := playDocuments[u.ID]
-	if !ok {
+	if !ok || b.steps != nil {
 		return reprise.Assignment{}, fmt.Errorf("assign %q: it is neither a task nor a stage of this run", doc.Clip(u.ID, 60))
 	}
 	a := reprise.Assignment{
