@@ -96,7 +96,7 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 				stands  map[string]string
 			)
 			o.Astray, stands, problem = astray(ctx, repo, root, runs, o.Git)
-			for _, problem := range []string{problem, taken(ctx, repo, runs, &o, stands), removed(ctx, repo, runs, &o)} {
+			for _, problem := range []string{problem, taken(ctx, repo, root, runs, &o, stands), removed(ctx, repo, runs, &o)} {
 				if problem != "" {
 					skipped, o.Git.Unheard = append(skipped, problem), true
 				}
@@ -188,7 +188,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		if r.Branch != "" {
 			ask.Branches = append(ask.Branches, r.Branch)
 		}
-		if r.Worktree != "" && r.State.Open() {
+		if r.Worktree != "" && (r.State.Open() || r.State == reprise.Complete) {
 			ask.Worktrees = append(ask.Worktrees, r.Worktree)
 		}
 		for i := range r.Steps {

@@ -119,51 +119,97 @@ func working(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, again []
 	return works, problem
 }
 
-// taken finds what others took back of accepted work that is in the history.
-func taken(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise.Observed, stands map[string]string) (problem string) {
-	here, accepted := map[string]bool{}, false
-	before := map[string][]reprise.Expected{} // by commit: what its attempt found
+// taken finds what others took back of accepted work that is in the history of where its run
+// continues: here, or in a checkout of its own.
+func taken(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, o *reprise.Observed, stands map[string]string) (problem string) {
+	at := map[string][]*reprise.Run{} // by checkout
 	for _, r := range runs {
-		if r == nil || !r.State.Open() && r.State != reprise.Complete || r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "." {
+		if r == nil || !r.State.Open() && r.State != reprise.Complete {
 			continue
 		}
+		if dir, known := worksIn(r, o.Git); known && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Accepted != nil && stands[s.Accepted.Commit] != "" }) {
+			at[dir] = append(at[dir], r)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(at)) {
+		if err := takenIn(ctx, repo, root, dir, at[dir], o, stands, states(repo, runs)); err != nil {
+			problem = "whether finished work was taken back was not fully looked at: " + err.Error()
+		}
+	}
+	return problem
+}
+
+// worksIn is the checkout that a run continues in, "" for the one that is looked at. It is
+// unknown where git does not have the one that the run names.
+func worksIn(r *reprise.Run, git *reprise.Git) (dir string, known bool) {
+	own := r.Worktree != "" && path.Clean(r.Worktree) != "."
+	if !own && (r.Branch == "" || r.Branch == git.Branch) {
+		return "", true
+	}
+	i := slices.IndexFunc(git.Worktrees, func(w reprise.Worktree) bool {
+		return !w.Gone && !w.Bare && (own && w.Path == path.Clean(r.Worktree) || !own && w.Branch == r.Branch)
+	})
+	if i < 0 {
+		return "", !own
+	}
+	return git.Worktrees[i].Path, true
+}
+
+// takenIn is taken for the runs that continue in one checkout.
+func takenIn(ctx context.Context, repo *gitx.Repo, root, dir string, runs []*reprise.Run, o *reprise.Observed, stands map[string]string, state func(name string) bool) error {
+	in := func(c *reprise.Commit) bool { return c.OnHead }
+	changed := o.Git.Changed
+	if dir != "" {
+		other, err := repo.In(ctx, filepath.Join(root, filepath.FromSlash(dir)))
+		if err != nil {
+			return err
+		}
+		repo, changed = other, nil
+		in = func(c *reprise.Commit) bool { return slices.Contains(c.In, dir) }
+		for _, ch := range o.Git.Changed {
+			if ch.Worktree == dir {
+				ch.Path, ch.Worktree = strings.TrimPrefix(ch.Path, dir+"/"), ""
+				changed = append(changed, ch)
+			}
+		}
+	}
+	accepted, made := map[string]string{}, map[string]bool{} // by the commit that was accepted: the one that stands
+	before := map[string][]reprise.Expected{}                // by commit: what its attempt found
+	for _, r := range runs {
 		for i := range r.Steps {
 			if l := r.Steps[i].Accepted; l != nil && stands[l.Commit] != "" {
-				here[stands[l.Commit]], accepted = true, true
-				before[stands[l.Commit]] = append(before[stands[l.Commit]], r.Found[l.Key]...)
+				by := stands[l.Commit]
+				accepted[l.Commit], made[by] = by, true
+				before[by] = append(before[by], r.Found[l.Key]...)
 			}
 		}
 		for i := range o.Git.Commits {
-			if c := &o.Git.Commits[i]; c.OnHead && r.Made(*c) && (len(c.Steps) > 0 || !strings.HasPrefix(c.Subject, "Revert ")) {
-				here[c.Hash] = true
+			if c := &o.Git.Commits[i]; in(c) && r.Made(*c) && (len(c.Steps) > 0 || !strings.HasPrefix(c.Subject, "Revert ")) {
+				made[c.Hash] = true
 				for _, value := range c.Steps {
 					before[c.Hash] = append(before[c.Hash], r.Found[strings.TrimSuffix(value, reprise.TrailerAccepted)]...)
 				}
 			}
 		}
 	}
-	if !accepted {
-		return ""
-	}
 	reverted, err := repo.Reverts(ctx)
 	var commits []string // newest first
 	for i := range o.Git.Commits {
-		if c := &o.Git.Commits[i]; c.OnHead && here[c.Hash] && !c.Edge {
+		if c := &o.Git.Commits[i]; in(c) && made[c.Hash] && !c.Edge {
 			commits = append(commits, c.Hash)
 		}
 	}
-	found, missed := repo.TakenBack(ctx, commits, o.Git.Changed, before, states(repo, runs))
-	o.Taken = map[string]reprise.Taken{}
-	for of, by := range stands {
-		if t, ok := found[by]; ok && here[by] {
+	found, missed := repo.TakenBack(ctx, commits, changed, before, state)
+	for of, by := range accepted {
+		if t, ok := found[by]; ok {
 			t.Revert = reverted(by)
+			if o.Taken == nil {
+				o.Taken = map[string]reprise.Taken{}
+			}
 			o.Taken[of] = t
 		}
 	}
-	if err = cmp.Or(err, missed); err != nil {
-		problem = "whether finished work was taken back was not fully looked at: " + err.Error()
-	}
-	return problem
+	return cmp.Or(err, missed)
 }
 
 // removed finds the files that were there when something was last done for an open run and

@@ -140,10 +140,26 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	return f
 }
 
+// gitIn is the command git for where a run continues.
+func gitIn(r *reprise.Run, o *World) string {
+	dir := ""
+	if elsewhere(r) {
+		dir = r.Worktree
+	} else if o.Git != nil && r.Branch != "" && r.Branch != o.Git.Branch {
+		if i := slices.IndexFunc(o.Git.Worktrees, func(w reprise.Worktree) bool { return !w.Gone && w.Branch == r.Branch }); i >= 0 {
+			dir = o.Git.Worktrees[i].Path
+		}
+	}
+	if dir == "" {
+		return "git"
+	}
+	return "git -C " + reprise.Pasted(dir, "FOLDER")
+}
+
 // bringHere says how to bring accepted work here, with everything it rests on.
 func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 	if elsewhere(r) {
-		return fmt.Sprintf("`git -C %s merge %.12s` brings it there", reprise.Pasted(r.Worktree, "FOLDER"), a.Commit)
+		return fmt.Sprintf("`%s merge %.12s` brings it there", gitIn(r, o), a.Commit)
 	}
 	if branch := o.Astray[a.Commit].Branch; branch != "" {
 		// It may be checked out elsewhere, in which case git refuses to check it out
@@ -232,11 +248,12 @@ func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	gone := slices.DeleteFunc(slices.Clone(t.Gone), func(file string) bool {
 		return settled(file) || !open && !slices.Contains(s.Accepted.Gone, file) && !(r.Kind == reprise.KindTasks && mentions(s.Title, file))
 	})
-	f := &reprise.Finding{Severity: reprise.Warning, Hint: fmt.Sprintf("`git show --stat %.12s` shows what it did", s.Accepted.Commit)}
+	git := gitIn(r, o)
+	f := &reprise.Finding{Severity: reprise.Warning, Hint: fmt.Sprintf("`%s show --stat %.12s` shows what it did", git, s.Accepted.Commit)}
 	switch {
 	case t.Revert != "" && t.Here == 0:
 		f.Message = fmt.Sprintf("%s is done in commit %.12s, which commit %.12s reverts", name(s.ID), s.Accepted.Commit, t.Revert)
-		f.Hint = fmt.Sprintf("`git revert %.12s` brings it back", t.Revert)
+		f.Hint = fmt.Sprintf("`%s revert %.12s` brings it back", git, t.Revert)
 	case t.Left == 0 && len(lost) > 0 && len(lost) == len(all):
 		f.Message = fmt.Sprintf("%s is done in commit %.12s, and nothing of it is left: %s %s as before, empty or gone", name(s.ID), s.Accepted.Commit, list(lost), isAre(len(lost)))
 	case len(gone) > 0:

@@ -87,7 +87,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 
 	in := make([][]string, len(a.log))
 	for _, w := range git.Worktrees {
-		if w.Gone || !slices.Contains(ask.Worktrees, w.Path) {
+		if w.Gone || !slices.Contains(ask.Worktrees, w.Path) && !slices.Contains(ask.Branches, w.Branch) {
 			continue
 		}
 		walk(w.Head, func(i int) bool {
