@@ -36,8 +36,9 @@ func startsQuickly(t *testing.T, bin string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mb := float64(info.Size()) / (1 << 20); mb > 25 {
-		t.Errorf("the binary has %.1f MB, more than 25", mb)
+	// It grows by a few kB with what it learns; a heavy library that slips in brings many MB.
+	if mb := float64(info.Size()) / (1 << 20); mb > 26 {
+		t.Errorf("the binary has %.1f MB, more than 26", mb)
 	}
 	best, worst, dir := 1e9, "", t.TempDir()
 	for tries := 0; tries < 5 || tries < 100 && best > 8; tries++ { // others may take the processor from it
