@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/journal"
 )
 
 // ErrApart is what hands return from Await where nothing can be done in this process
@@ -99,7 +100,26 @@ func (w *work) goOn(ctx context.Context, c Choice, at []Elsewhere) (*Summary, er
 		return nil, err
 	}
 	defer w.carry()
+	defer w.tellAlone()
 	return w.sum, w.loop(ctx)
+}
+
+// tellAlone tells which steps turns before this one accepted by their agent's word alone:
+// each has a summary of its own, and the last is that of the run.
+func (w *work) tellAlone() {
+	if w.run == nil {
+		return // it could not be read
+	}
+	for i := range w.run.Steps {
+		step := w.run.Steps[i].ID
+		end := w.hist.Step(step).Accepted
+		if end == nil || end.Cause != journal.WordAlone || !w.run.Steps[i].Status.Closed() {
+			continue
+		}
+		if f := nothingMade(step); !slices.ContainsFunc(w.sum.Findings, func(told reprise.Finding) bool { return told.Code == f.Code && told.Subject == step }) {
+			w.notice(f)
+		}
+	}
 }
 
 // Proceed is TakeEnd and Continue at once, for less than both: landed is what the one says,

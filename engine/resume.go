@@ -49,7 +49,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	w.choice = c
 	if e.Carried != nil {
 		*e.Carried = Carried{}
-		defer func() { w.carry() }()
+		defer func() { w.tellAlone(); w.carry() }()
 	}
 	w.noteTaking(report)
 	look, err := w.judge(ctx)

@@ -259,7 +259,7 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 		done.Commit, done.Resolved = e.Record[0].Commit, s.Recalled && s.Child == nil
 		w.sum.Finished = append(w.sum.Finished, done)
 		if e.Record[0].Cause == journal.WordAlone {
-			w.notice(reprise.Finding{Code: reprise.CodeNothingMade, Severity: reprise.Warning, Subject: s.Step, Message: s.Step + ": the agent said it is done and changed nothing"})
+			w.notice(nothingMade(s.Step))
 		}
 	case e.Failed:
 		w.sum.Failed = append(w.sum.Failed, w.report(f, e.Text))
@@ -278,6 +278,11 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 	if e.Accepted {
 		w.stuck(s.Assignment, e.Record[0].Outcome)
 	}
+}
+
+// nothingMade says that a step was accepted by its agent's word alone.
+func nothingMade(step string) reprise.Finding {
+	return reprise.Finding{Code: reprise.CodeNothingMade, Severity: reprise.Warning, Subject: step, Message: step + ": the agent said it is done and changed nothing"}
 }
 
 // complete adds to an event about an attempt its session, what it changed and no commit

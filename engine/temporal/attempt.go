@@ -16,6 +16,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/gitx"
 )
 
 // beat sends heartbeats until it is stopped.
@@ -238,6 +239,9 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	note, err := json.Marshal(newEnd(in.Start.Key, end))
 	if err != nil {
 		return nil, err
+	}
+	if what := gitx.Operation(gitx.AbsPath(filepath.Join(c.Dir, ".git"))); what != "" && end.Result.Outcome == agent.Done {
+		return nil, fmt.Errorf("commit what it left: a %s is under way in it", what)
 	}
 	head := c.head(ctx)
 	if err := c.adopt(ctx, head); err != nil {

@@ -11,6 +11,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/project"
 )
@@ -70,6 +71,40 @@ func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engi
 		return &OverError{Verb: "resume", Run: ref.ID, State: d.State.String(), came: d.Outcome()}
 	}
 	return nil
+}
+
+// CheckUntil refuses, before anything is begun, a last step that a new run would never reach,
+// with an *engine.StepError.
+func (f *Fleet) CheckUntil(ctx context.Context, what string, g reprise.Goal, until string) error {
+	return f.apart(func(m *Mirror) error {
+		c, err := f.here(ctx, m)
+		if err != nil {
+			return err
+		}
+		e, err := deciderFor(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)), time.Now)
+		if err != nil {
+			return err
+		}
+		for _, l := range convention.All() {
+			if l.Playbooks[reprise.Kind(what)] == nil {
+				continue
+			}
+			p, err := e.PreviewBegin(ctx, l.Name(), reprise.Kind(what), g, engine.Choice{})
+			if err != nil {
+				return nil // what is wrong with it, beginning it says
+			}
+			return p.Comes(until)
+		}
+		w, _, err := engine.ReadFlow(filepath.Join(e.Dir, filepath.FromSlash(what)))
+		if err != nil || w.Step(until) != nil {
+			return nil
+		}
+		wrong := &engine.StepError{Run: "run " + what, Flag: "until", Step: until}
+		for _, st := range w.Steps() {
+			wrong.Steps = append(wrong.Steps, st.ID)
+		}
+		return wrong
+	})
 }
 
 // checkOption refuses an option that no run has.

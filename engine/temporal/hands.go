@@ -151,7 +151,7 @@ func (h *hands) Land(_ context.Context, f *engine.Attempt) (engine.Landing, erro
 		return engine.Landing{}, nil
 	case len(b.conflicts) > 0:
 		return engine.Landing{Err: b.conflict(), Own: true}, nil
-	case len(b.changed) == 0:
+	case len(h.own(b)) == 0:
 		f.Dirty = &[]string{} // it began in a checkout of its own
 		b.landed = true
 		return engine.Landing{}, nil
@@ -220,6 +220,13 @@ func (t *turn) clean() bool {
 	return true
 }
 
+// own are the files that an attempt changed, but for those that hold the state of its run.
+func (t *turn) own(b *brought) []string {
+	return slices.DeleteFunc(slices.Clone(b.changed), func(name string) bool {
+		return slices.ContainsFunc(t.run.state(b.Elsewhere), func(state string) bool { return name == state || strings.HasPrefix(name, state+"/") })
+	})
+}
+
 // landed are the refs of the attempts whose work the next commit has. The branch keeps that
 // work from then on, and git looks at every ref of the remote at every push.
 func (t *turn) landed() (out []heldRef) {
@@ -242,9 +249,7 @@ func (t *turn) commit(ctx context.Context, subject string, result any) (string, 
 			trailers = append(trailers, reprise.TrailerKey+": "+key+reprise.TrailerAccepted)
 			continue
 		}
-		o.Without = append(o.Without, slices.DeleteFunc(slices.Clone(b.changed), func(name string) bool {
-			return slices.ContainsFunc(t.run.state(b.Elsewhere), func(state string) bool { return name == state || strings.HasPrefix(name, state+"/") })
-		})...)
+		o.Without = append(o.Without, t.own(b)...)
 	}
 	message, err := withNote(subject, result)
 	if err != nil {

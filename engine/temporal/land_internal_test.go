@@ -26,15 +26,19 @@ type bench struct {
 	open        []Start
 }
 
-func newBench(t *testing.T, flow string) *bench {
+// newBench has a run of a flow, with other files beside it: names and texts.
+func newBench(t *testing.T, flow string, also ...string) *bench {
 	t.Helper()
 	b := &bench{T: t, dir: t.TempDir()}
 	b.remote = filepath.Join(b.dir, "remote.git")
 	clone := filepath.Join(b.dir, "clone")
 	b.git(b.dir, "init", "-q", "--bare", "-b", "main", b.remote)
 	b.git(b.dir, "init", "-q", "-b", "main", clone)
-	if err := os.WriteFile(filepath.Join(clone, "flow.yaml"), []byte(flow), 0o644); err != nil {
-		t.Fatal(err)
+	also = append(also, "flow.yaml", flow)
+	for i := 0; i < len(also); i += 2 {
+		if err := os.WriteFile(filepath.Join(clone, also[i]), []byte(also[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.git(clone, "add", "-A")
 	b.git(clone, "commit", "-q", "-m", "base")

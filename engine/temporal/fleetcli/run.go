@@ -59,7 +59,13 @@ func (a *app) run() *cobra.Command {
 			if err := fleet.Reach(cmd.Context()); err != nil {
 				return err
 			}
-			begun, err := fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
+			goal := reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path}
+			if f.Choice.Until != "" {
+				if err := fleet.CheckUntil(cmd.Context(), args[0], goal, f.Choice.Until); err != nil {
+					return err
+				}
+			}
+			begun, err := fleet.Begin(cmd.Context(), args[0], goal)
 			if err != nil {
 				return err
 			}
