@@ -13,6 +13,8 @@
 //     convention; an artifact of the step that is there. The engine's trailer
 //     tells of the whole step if it says accepted, and unless the step was
 //     finished and opened again since; else of a piece of it.
+//   - What the files of a run name that was started here is no fact for an open step:
+//     anything can write a line there.
 //   - Facts against a step are: a commit on record that the repository does not
 //     have, a commit that was reverted, a commit that is neither on the run's
 //     branch nor on the current one, an artifact of a step marked done that
@@ -158,7 +160,11 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
 	if s.Pieces {
 		recorded = reprise.EvidencePartial
 	}
-	for _, hash := range s.Commits {
+	named := s.Commits
+	if r.FromFile && !s.Status.Closed() {
+		named = nil // only its journal says what was done
+	}
+	for _, hash := range named {
 		hash = strings.ToLower(strings.TrimSpace(hash))
 		if i, ok := g.find(hash); ok {
 			add(i, "is on record", s.Pieces)

@@ -71,6 +71,8 @@ func TestRun(t *testing.T) {
 		{"open without anything", reprise.Step{Status: reprise.Pending}, reprise.Run{}, history(), 0, "", false},
 		{"nobody looked at git", reprise.Step{Status: reprise.Done, Commits: []string{"abc1234"}}, reprise.Run{}, reprise.Observed{}, reprise.Claimed, "", false},
 		{"commit on record", reprise.Step{Status: reprise.Done, Commits: []string{hash(100)[:7]}}, reprise.Run{}, history(reprise.Commit{Subject: "x"}), reprise.Evidenced, "is on record", false},
+		{"commit that only the files name", reprise.Step{Status: reprise.InProgress, Commits: []string{hash(100)}}, reprise.Run{FromFile: true}, history(reprise.Commit{Subject: "x"}), 0, "", false},
+		{"commit that the files name and another tool keeps", reprise.Step{Status: reprise.InProgress, Commits: []string{hash(100)}}, reprise.Run{}, history(reprise.Commit{Subject: "x"}), reprise.Evidenced, "is on record", false},
 		{"commit on record is missing", reprise.Step{Status: reprise.Done, Commits: []string{"ABCDEF1"}}, reprise.Run{}, missing, reprise.Claimed, "does not have it", true},
 		{"commit on record is on no branch", reprise.Step{Status: reprise.Done, Commits: []string{"abcdef1"}}, reprise.Run{}, unreached, reprise.Claimed, "", false},
 		{"commit on record may be further back", reprise.Step{Status: reprise.Done, Commits: []string{"abcdef1"}}, reprise.Run{}, cut, reprise.Evidenced, "not in the history", false},
