@@ -211,7 +211,8 @@ type Taken struct {
 	Open   []string // those of them that are so without a commit
 	Left   int      // how many more files it changed
 	Here   int      // how many of these are as it left them
-	Revert string   // the commit that reverts it, "" if none does
+	Revert string   // the commit that reverts Of, of which nothing is here; "" if none does
+	Of     string   // the commit of the step that Revert is about
 }
 
 // LockFile is a lock that a program left or holds.
@@ -313,7 +314,7 @@ func (t Trace) in(c Commit) bool {
 // LastMade is the last commit of the run in what is checked out, "" where there is none, or
 // the run continues in another checkout.
 func (r *Run) LastMade(g *Git) string {
-	if g == nil || r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "." {
+	if g == nil || r.Branch != "" && r.Branch != g.Branch || r.Worktree != "" && path.Clean(r.Worktree) != "." {
 		return ""
 	}
 	i := slices.IndexFunc(g.Commits, func(c Commit) bool { return c.OnHead && r.Made(c) })

@@ -200,6 +200,9 @@ type Run struct {
 	// Found is what attempts of the run found changed and not committed when they began, by
 	// what their commits carry: it is not their work, whoever commits it.
 	Found map[string][]Expected `json:"-"`
+	// Recorded are the files that events of the run were written to here: they tell of the
+	// work and are not it.
+	Recorded map[string]bool `json:"-"`
 	// Unheld are the files that finished steps of the run changed, or that record them, and
 	// that no commit holds although one should.
 	Unheld []string `json:"-"`

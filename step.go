@@ -73,8 +73,12 @@ func (s *Step) Due() bool { return !s.Status.Closed() && (!s.Optional || s.Again
 type Acceptance struct {
 	Commit string    // holds its work, "" if none does
 	Key    string    // identifies the attempt in commit trailers
+	Base   string    // the commit that the attempt began on, "" if unknown
 	At     time.Time // when it was accepted
 	Gone   []string  // what it should have left and is gone
+	// Earlier are accepted attempts at the step, or at parts of it, whose work is in other
+	// commits.
+	Earlier []Acceptance `json:",omitempty"`
 	// WordAlone tells that its agent said it is done and changed nothing.
 	WordAlone bool `json:",omitempty"`
 	// Changed is what it left and something other than the run changed since, as it is

@@ -194,7 +194,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		for i := range r.Steps {
 			ask.Hashes = append(ask.Hashes, r.Steps[i].Commits...)
 			if a := r.Steps[i].Accepted; a != nil {
-				ask.Hashes = append(ask.Hashes, a.Commit)
+				ask.Hashes = append(ask.Hashes, a.Commit, a.Base)
 			}
 		}
 	}

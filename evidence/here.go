@@ -61,6 +61,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 		}
 	}
 	works, problem := working(ctx, repo, runs, again)
+	since := began(runs, git)
 	for _, m := range again {
 		if i := slices.IndexFunc(m.by, func(c *reprise.Commit) bool { return c.Merge || works[c.Hash] || git.Known[m.of] && !works[m.of] }); i >= 0 {
 			stands[m.of] = m.by[i].Hash
@@ -71,7 +72,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	for top, commits := range asked {
 		slices.Sort(commits)
 		commits = slices.Compact(commits)
-		remains, err := repo.Remains(ctx, top, commits, lists(repo, runs))
+		remains, err := repo.Remains(ctx, top, commits, since, lists(repo, runs), ledgers(repo, runs))
 		if err != nil {
 			problem = "whether finished work is still there was not fully looked at: " + err.Error()
 		}
@@ -173,14 +174,19 @@ func takenIn(ctx context.Context, repo *gitx.Repo, root, dir string, runs []*rep
 			}
 		}
 	}
-	accepted, made := map[string]string{}, map[string]bool{} // by the commit that was accepted: the one that stands
-	before := map[string][]reprise.Expected{}                // by commit: what its attempt found
+	parts, made := map[string][]string{}, map[string]bool{} // by the commit that was accepted: those that hold the work
+	before := map[string][]reprise.Expected{}               // by commit: what its attempt found
 	for _, r := range runs {
 		for i := range r.Steps {
 			if l := r.Steps[i].Accepted; l != nil && stands[l.Commit] != "" {
-				by := stands[l.Commit]
-				accepted[l.Commit], made[by] = by, true
-				before[by] = append(before[by], r.Found[l.Key]...)
+				for _, a := range append([]reprise.Acceptance{*l}, l.Earlier...) {
+					some := partsOf(&a, cmp.Or(stands[a.Commit], a.Commit), o.Git.Commits, in)
+					parts[l.Commit] = append(parts[l.Commit], some...)
+					for _, c := range some {
+						made[c] = true
+						before[c] = append(before[c], r.Found[a.Key]...)
+					}
+				}
 			}
 		}
 		for i := range o.Git.Commits {
@@ -199,10 +205,9 @@ func takenIn(ctx context.Context, repo *gitx.Repo, root, dir string, runs []*rep
 			commits = append(commits, c.Hash)
 		}
 	}
-	found, missed := repo.TakenBack(ctx, commits, changed, before, state)
-	for of, by := range accepted {
-		if t, ok := found[by]; ok {
-			t.Revert = reverted(by)
+	found, missed := repo.TakenBack(ctx, commits, changed, before, state, ledgers(repo, runs))
+	for of, all := range parts {
+		if t, ok := together(all, found, reverted, o.Git.Commits); ok {
 			if o.Taken == nil {
 				o.Taken = map[string]reprise.Taken{}
 			}
@@ -252,7 +257,7 @@ func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *re
 	for i := range git.Dropped {
 		hashes = append(hashes, git.Dropped[i].Hash)
 	}
-	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, lists(repo, runs))
+	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, nil, lists(repo, runs), ledgers(repo, runs))
 	if err != nil {
 		return err
 	}

@@ -251,8 +251,8 @@ func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	git := gitIn(r, o)
 	f := &reprise.Finding{Severity: reprise.Warning, Hint: fmt.Sprintf("`%s show --stat %.12s` shows what it did", git, s.Accepted.Commit)}
 	switch {
-	case t.Revert != "" && t.Here == 0:
-		f.Message = fmt.Sprintf("%s is done in commit %.12s, which commit %.12s reverts", name(s.ID), s.Accepted.Commit, t.Revert)
+	case t.Revert != "":
+		f.Message = fmt.Sprintf("%s is done in commit %.12s, which commit %.12s reverts", name(s.ID), t.Of, t.Revert)
 		f.Hint = fmt.Sprintf("`%s revert %.12s` brings it back", git, t.Revert)
 	case t.Left == 0 && len(lost) > 0 && len(lost) == len(all):
 		f.Message = fmt.Sprintf("%s is done in commit %.12s, and nothing of it is left: %s %s as before, empty or gone", name(s.ID), s.Accepted.Commit, list(lost), isAre(len(lost)))

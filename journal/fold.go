@@ -37,6 +37,8 @@ type History struct {
 	// Found is what attempts found changed and not committed when they began, by what their
 	// commits carry.
 	Found map[string][]reprise.Expected
+	// Recorded are the files that followed an event: they tell of the work.
+	Recorded map[string]bool
 	// Made is the text of the event that the run was begun or last revised with; Undone
 	// tells that an earlier state was brought back since, in which that may not stand.
 	Made   string
@@ -109,6 +111,9 @@ type StepHistory struct {
 	// record took that back since: no reset, no new attempt, no earlier state, no
 	// verdict that sent work back, and no answer about the step.
 	Accepted *reprise.Event
+	// Work are the accepted attempts that a commit holds, the latest last, since the step was
+	// last to be done from the start: one that only reviews it makes none.
+	Work []reprise.Acceptance
 	// Made are the files that it was to leave.
 	Made []reprise.Expected
 	// LastFailure is the latest failure since then, nil if there is none.
@@ -140,6 +145,12 @@ func Fold(entries []Entry) *History {
 	h := &History{}
 	for i := range entries {
 		h.Add(&entries[i].Event)
+		for _, f := range entries[i].Files {
+			if h.Recorded == nil {
+				h.Recorded = map[string]bool{}
+			}
+			h.Recorded[f.Path] = true
+		}
 	}
 	return h
 }
@@ -202,13 +213,16 @@ func (h *History) Add(ev *reprise.Event) {
 				open = nil
 			}
 			s.Open, s.Held, s.Owed, s.Rejected = open, nil, nil, nil
-			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, 0, nil, nil, nil, nil
+			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported, s.Work = nil, 0, nil, nil, nil, nil, nil
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
 		h.sendBack()
 	case reprise.RunRenewed:
 		h.Listed, h.Stands, h.Renewed = nil, nil, ev.At
 		h.sendBack()
+		for _, s := range h.Steps {
+			s.Work = nil
+		}
 	case reprise.StepStarted:
 		if ev.Open != nil {
 			h.Listed = ev.Open
@@ -350,8 +364,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.Held = &held
 		}
 	case reprise.StepFinished, reprise.StepSkipped:
+		base := ""
 		if s.Open != nil && s.Open.Attempt == ev.Attempt {
-			s.Made = s.Open.Expect
+			s.Made, base = s.Open.Expect, s.Open.Base
 		}
 		s.end(ev)
 		s.forgive()
@@ -362,6 +377,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.Unheld = ev.Unheld
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
+			if ev.Commit != "" {
+				s.Work = append(s.Work, reprise.Acceptance{Commit: ev.Commit, Key: ev.Key, Base: base, At: ev.At})
+			}
 		}
 	case reprise.StepFailed:
 		s.end(ev)
@@ -380,7 +398,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			break
 		}
 		s.forgive()
-		s.Session = ""
+		s.Session, s.Work = "", nil
 		if was := s.Owed; was != nil {
 			// What it left still proves nothing.
 			s.owe(&reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: was.Phase, Actor: was.Actor, Expect: was.Expect})

@@ -426,11 +426,30 @@ func startable(fsys fs.FS, r *reprise.Run, d reprise.Decision) (step string, ref
 	return d.Point.ID, refused
 }
 
+// workOf gives, by step of a run, the accepted attempts at it and at its parts that commits
+// hold, the latest last. A part has the name of its step before its own.
+func workOf(hist *journal.History, r *reprise.Run) map[string][]reprise.Acceptance {
+	out := map[string][]reprise.Acceptance{}
+	for id, h := range hist.Steps {
+		if len(h.Work) == 0 {
+			continue
+		}
+		if whole, _, ok := strings.Cut(id, "/"); ok && r.Step(id) == nil {
+			id = whole
+		}
+		out[id] = append(slices.Clip(out[id]), h.Work...)
+	}
+	for _, all := range out {
+		slices.SortStableFunc(all, func(a, b reprise.Acceptance) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) })
+	}
+	return out
+}
+
 // tellLanded adds to an open run how the ends of its steps were accepted here, which of
 // their outputs are gone, and which work is waiting to be committed.
 func (v *View) tellLanded(fsys fs.FS) {
 	r, hist := v.Run, v.History
-	r.Proven, r.Found = hist.Proven, hist.Found
+	r.Proven, r.Found, r.Recorded = hist.Proven, hist.Found, hist.Recorded
 	if hist.Started {
 		r.Life, r.Began = reprise.TrailerLife(hist.Began), hist.Began
 	}
@@ -438,21 +457,35 @@ func (v *View) tellLanded(fsys fs.FS) {
 		return
 	}
 	v.tellCommitted()
-	needs := r.Kind.Facts().Needs
+	needs, works := r.Kind.Facts().Needs, workOf(hist, r)
 	accepted := make([]reprise.Acceptance, 0, min(len(hist.Steps), len(r.Steps))) // one allocation for thousands
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		h := hist.Steps[s.ID]
 		if h == nil {
-			continue
+			if len(works[s.ID]) == 0 {
+				continue
+			}
+			h = &journal.StepHistory{}
 		}
 		if h.Held != nil {
 			s.Held = h.Held.Text
 		}
-		if h.Accepted == nil || s.Status != reprise.Done {
-			continue
+		work := works[s.ID]
+		if h.Accepted == nil && len(work) == len(h.Work) || s.Status != reprise.Done {
+			continue // what is on record took it back
 		}
-		accepted = append(accepted, reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At, WordAlone: h.Accepted.Cause == journal.WordAlone})
+		var a reprise.Acceptance
+		if h.Accepted != nil {
+			a = reprise.Acceptance{Key: h.Accepted.Key, At: h.Accepted.At, WordAlone: h.Accepted.Cause == journal.WordAlone}
+		}
+		if last := len(work) - 1; last >= 0 {
+			a.Commit, a.Key, a.Base, a.Earlier = work[last].Commit, work[last].Key, work[last].Base, work[:last]
+			if a.At.IsZero() {
+				a.At = work[last].At
+			}
+		}
+		accepted = append(accepted, a)
 		s.Accepted = &accepted[len(accepted)-1]
 		if !needs {
 			continue // nothing says who needs a step's output

@@ -36,10 +36,12 @@ func bounded(commits []string) (names []string, err error) {
 }
 
 // Remains tells of commits, by whole hash, what of them is in a folder that is a
-// checkout of this repository, committed or not, or committed under another name. Files that except names do not count. A merge
+// checkout of this repository, committed or not, or committed under another name. since gives, by commit, the one that its changes are counted from,
+// where that is not its parent. Files that except names do not count, and those that aside names only
+// where there are no others. A merge
 // tells nothing, and neither does a commit that the repository does not have. What was found
 // is returned also with an error, which tells what was not looked at. It changes nothing.
-func (r *Repo) Remains(ctx context.Context, top string, commits []string, except func(name string) bool) (map[string]reprise.Astray, error) {
+func (r *Repo) Remains(ctx context.Context, top string, commits []string, since map[string]string, except, aside func(name string) bool) (map[string]reprise.Astray, error) {
 	known, over := bounded(commits)
 	out := map[string]reprise.Astray{}
 	if len(known) == 0 {
@@ -51,11 +53,25 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 	}
 	defer root.Close()
 	gone := map[string][]string{} // names, by commit
-	err = r.diffTrees(ctx, known, func(commit, name, was, is string) {
+	beside := map[string]reprise.Astray{}
+	tally := func(name string) map[string]reprise.Astray {
+		if aside(name) {
+			return beside
+		}
+		return out
+	}
+	lines := slices.Clone(known)
+	for i, c := range known {
+		if from := since[c]; objectName(from) && from != c {
+			lines[i] += " " + from
+		}
+	}
+	err = r.diffTrees(ctx, lines, func(commit, name, was, is string) {
 		if except(name) {
 			return
 		}
-		a := out[commit]
+		in := tally(name)
+		a := in[commit]
 		switch now := blobAt(root, name, len(was)); {
 		case none(now) && !none(is):
 			gone[commit] = append(gone[commit], name)
@@ -67,7 +83,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		default:
 			a.Other++
 		}
-		out[commit] = a
+		in[commit] = a
 	}, "--root", "--no-renames")
 	lost, missed := r.lostIn(ctx, top, slices.Sorted(maps.Keys(gone)))
 	moved := map[string]bool{} // what some commit left is there, under another name
@@ -77,8 +93,9 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 		}
 	}
 	for commit, names := range gone {
-		a := out[commit]
 		for _, name := range names {
+			in := tally(name)
+			a := in[commit]
 			switch {
 			case !moved[name]:
 				a.Undone++
@@ -87,8 +104,13 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, except
 			default:
 				a.Here++
 			}
+			in[commit] = a
 		}
-		out[commit] = a
+	}
+	for commit, a := range beside {
+		if _, others := out[commit]; !others {
+			out[commit] = a
+		}
 	}
 	return out, cmp.Or(err, missed, over)
 }

@@ -18,10 +18,11 @@ import (
 // TakenBack tells of the commits of a run, newest first by whole hash, what others took back
 // of their changes: a file is as it was before, empty or gone, and no later one of the
 // commits made it so. found gives, by commit, what was so before its attempt began: the
-// commit did not make it so. Files that except names do not count, and neither does a merge.
+// commit did not make it so. Files that except names do not count, and neither does a merge; one that aside names does
+// not show that something is left.
 // A file under another name is not gone, and Revert is not set. What was found is returned
 // also with an error, which tells what was not looked at: a submodule that is not checked out, too.
-func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []reprise.Change, found map[string][]reprise.Expected, except func(name string) bool) (map[string]reprise.Taken, error) {
+func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []reprise.Change, found map[string][]reprise.Expected, except, aside func(name string) bool) (map[string]reprise.Taken, error) {
 	root, err := os.OpenRoot(r.top)
 	if err != nil {
 		return nil, err
@@ -50,6 +51,10 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 	}
 	left := func(t *reprise.Taken) { t.Left++ }
 	for name, all := range edits {
+		left := left
+		if aside(name) {
+			left = func(*reprise.Taken) {}
+		}
 		slices.SortStableFunc(all, func(a, b edit) int { return order[a.commit] - order[b.commit] })
 		now, back := blobAt(root, name, len(all[0].is)), 0
 		all = slices.DeleteFunc(all, func(e edit) bool { return now == e.is && r.foundAs(found[e.commit], name) })
@@ -62,7 +67,9 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 		switch {
 		case i >= 0 && now == all[i].is:
 			back = i
-			note(all[i:i+1], func(t *reprise.Taken) { t.Here++ })
+			if !aside(name) {
+				note(all[i:i+1], func(t *reprise.Taken) { t.Here++ })
+			}
 		case i >= 0:
 			back = i + 1
 		case none(now), now == empty(len(now)):
