@@ -66,6 +66,9 @@ type Attempt struct {
 	Resumes          bool
 	// Ends are the events that will record its end, once its work is committed.
 	Ends []reprise.Event
+	// Ended is set if an earlier process started it and its end is known where it worked:
+	// starting it is to ask for that end. Only hands set it.
+	Ended bool
 	// Problem is why its agent could not be started. Only a preview sets it.
 	Problem string
 }

@@ -456,6 +456,13 @@ func (w *work) settleOpen(ctx context.Context, open []reprise.Event) error {
 				return err
 			}
 		}
+		if f.Ended {
+			f.Recalled = false // its end is seen
+			if err := w.setOff(ctx, f); err != nil {
+				return err
+			}
+			continue
+		}
 		s := &Seen{Attempt: *f}
 		if err := w.tellOverstepped(ctx, s); err != nil {
 			return err

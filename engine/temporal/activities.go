@@ -34,6 +34,7 @@ type Activities struct {
 // turn is one activity that works on the branch of a run alone.
 type turn struct {
 	run      Run
+	at       string // the commit that the branch is at
 	e        *engine.Engine
 	mirror   *Mirror
 	checkout *Checkout
@@ -96,11 +97,15 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	if found[branch] == "" {
 		return temporal.NewNonRetryableApplicationError("the remote has no branch "+Branch(in.Ref.ID), "gone", nil)
 	}
-	c, err := a.Mirror.forTurn(ctx, found[branch], Branch(in.Ref.ID), in.Folder)
+	tip, err := a.Mirror.recorded(ctx, found[branch], &in)
 	if err != nil {
 		return err
 	}
-	t := &turn{run: in, mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
+	c, err := a.Mirror.forTurn(ctx, tip, Branch(in.Ref.ID), in.Folder)
+	if err != nil {
+		return err
+	}
+	t := &turn{run: in, at: found[branch], mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
 	if err := a.taken(ctx, at, t, subject, result, carried, f); err != nil || !t.same {
 		return errors.Join(err, c.Close())
 	}
@@ -153,7 +158,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		}
 	}
 	t.made, t.tip = made, tip
-	return lasting(c.Push(ctx, made, "refs/heads/"+c.branch, c.Base, t.landed()...))
+	return lasting(c.Push(ctx, made, "refs/heads/"+c.branch, t.at, t.landed()...))
 }
 
 // prepare gives a turn its engine.

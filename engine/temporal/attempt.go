@@ -22,6 +22,7 @@ import (
 // beat sends heartbeats until it is stopped.
 func beat(ctx context.Context, what func() any) (stop func()) {
 	timeout := activity.GetInfo(ctx).HeartbeatTimeout
+	ctx = context.WithoutCancel(ctx) // what was asked to stop is still at work
 	done := make(chan struct{})
 	var gone sync.WaitGroup
 	gone.Go(func() {
@@ -83,15 +84,38 @@ func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (*AttemptResu
 	defer stop()
 	work, done := a.guard(ctx, in.Run.Heartbeat)
 	defer done()
-	return a.attempt(ctx, work, now(ctx), in, said)
+	waits, over := patience(ctx, activity.GetWorkerStopChannel(ctx))
+	defer over()
+	return a.attempt(waits, work, now(ctx), in, said)
+}
+
+// patience is for as long as the server waits for an attempt. It does so where it asked the
+// attempt to stop: what was finished by then is pushed, however long the remote is out of
+// reach, unless the worker stops as well.
+func patience(ctx context.Context, stops <-chan struct{}) (context.Context, func()) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-out.Done():
+		}
+		if temporal.IsCanceledError(context.Cause(ctx)) {
+			select {
+			case <-stops:
+			case <-out.Done():
+			}
+		}
+		cancel()
+	}()
+	return out, cancel
 }
 
 // attempt is Attempt with a context that ends with the work, beside one that ends with the
 // patience of the server.
 func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInput, said *words) (*AttemptResult, error) {
-	c, err := a.place(work, in)
-	if err != nil {
-		return nil, err
+	c, had, err := a.place(work, in)
+	if err != nil || had != nil {
+		return had, err
 	}
 	defer c.Close()
 	r, err := a.attemptIn(ctx, work, at, c, in, said)
@@ -199,44 +223,63 @@ func (w *words) session(id string) {
 }
 
 // place makes the checkout that an attempt works in: the branch, and what the last
-// attempt at the step left unless that conflicts with it.
-func (a *Activities) place(ctx context.Context, in AttemptInput) (*Checkout, error) {
+// attempt at the step left unless that conflicts with it. One that has pushed its end before
+// is not carried out again: had is that end.
+func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, had *AttemptResult, err error) {
 	branch := "refs/heads/" + Branch(in.Run.Ref.ID)
 	at := in.Start.Elsewhere
 	at.Number = 0
 	own := AttemptRef(in.Run.Ref.ID, at)
 	found, err := a.Mirror.Fetch(ctx, branch, own[:len(own)-1]+"*")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, err := a.Mirror.Checkout(ctx, found[branch], Branch(in.Run.Ref.ID))
+	if done := found[AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere)]; done != "" && !in.Start.Verify {
+		read, err := a.Mirror.about(ctx, done)
+		if err != nil {
+			return nil, nil, err
+		}
+		if end, err := readEnd(read[done].message); err == nil && end.Key == in.Start.Key {
+			return nil, &AttemptResult{Commit: done, Outcome: string(end.Result.Outcome)}, nil
+		}
+	}
+	tip, err := a.Mirror.recorded(ctx, found[branch], &in.Run)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if c, err = a.Mirror.Checkout(ctx, tip, Branch(in.Run.Ref.ID)); err != nil {
+		return nil, nil, err
+	}
+	c.folder = in.Run.Folder
 	left := in.Start.Commit
 	for at.Number = in.Start.Number - 1; at.Number > 0 && left == "" && !in.Start.Verify; at.Number-- {
 		left = found[AttemptRef(in.Run.Ref.ID, at)]
 	}
 	if left != "" {
 		if _, _, err := c.Bring(ctx, left, commit{}); err != nil {
-			return nil, errors.Join(err, c.Close())
+			return nil, nil, errors.Join(err, c.Close())
 		}
 	}
 	if err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder))); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, nil, errors.Join(err, c.Close())
 	}
-	return c, nil
+	return c, nil, nil
 }
 
+// maxPause is the longest time between two tries to push.
+const maxPause = 15 * time.Second
+
 // push commits what an attempt left and pushes it to its own ref. It tries for as long as
-// the attempt counts, and a little longer where it was stopped.
+// the server waits for the attempt, and a little longer.
 func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end *engine.End) (*AttemptResult, error) {
 	patient := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
 	defer cancel()
 	stop := context.AfterFunc(patient, func() { time.AfterFunc(in.Run.Heartbeat, cancel) })
 	defer stop()
-	note, err := json.Marshal(newEnd(in.Start.Key, end))
+	told := newEnd(in.Start.Key, end)
+	told.Base = c.Base
+	note, err := json.Marshal(told)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +300,7 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 		return nil, err
 	}
 	ref := AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere)
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+	for pause := time.Second; ; pause = min(2*pause, maxPause) {
 		err := c.Push(ctx, commit, ref, "")
 		var rejected *RejectedError
 		var refused *RefusedError

@@ -21,6 +21,7 @@ type Checkout struct {
 	index  string    // in place of the folder's own, "" for that
 	own    *Checkout // has the git folder in place of that in Dir, nil for that one
 	branch string
+	folder string // of the project in it
 	tip    commit // what Base says; only a turn's
 	still  *journal.Still
 }
@@ -121,6 +122,9 @@ func (c *Checkout) checkOut(ctx context.Context, commit, branch string) error {
 // nothing but our own folder.
 func (m *Mirror) forTurn(ctx context.Context, commit, branch, folder string) (*Checkout, error) {
 	c := m.takeKept(commit, branch)
+	if c != nil {
+		c.folder = folder
+	}
 	if c != nil && c.Base == commit && c.branch == branch {
 		return c, nil
 	}
@@ -133,6 +137,7 @@ func (m *Mirror) forTurn(ctx context.Context, commit, branch, folder string) (*C
 		if err = os.RemoveAll(objects); err == nil {
 			err = os.Symlink(m.objects(), objects)
 		}
+		c.folder = folder
 	} else {
 		for _, own := range []string{filepath.Join(folder, stateDir), ".git/refs/heads", ".git/logs"} {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(c.Dir, own)))

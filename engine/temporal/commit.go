@@ -23,9 +23,10 @@ func (c *Checkout) Bring(ctx context.Context, name string, says commit) (changed
 		parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == 1 {
-			return nil, parts[1:], nil
-		}
-		if err != nil {
+			if conflicts = slices.DeleteFunc(parts[1:], c.isOwn); len(conflicts) > 0 {
+				return nil, conflicts, nil
+			}
+		} else if err != nil {
 			return nil, nil, err
 		}
 		tree = parts[0]
@@ -37,7 +38,13 @@ func (c *Checkout) Bring(ctx context.Context, name string, says commit) (changed
 	if err != nil {
 		return nil, nil, err
 	}
-	if names == "" {
+	if changed = strings.FieldsFunc(names, isNUL); slices.ContainsFunc(changed, c.isOwn) {
+		if tree, err = c.mirror.withOwn(ctx, tree, c.Base, c.folder); err != nil {
+			return nil, nil, err
+		}
+		changed = slices.DeleteFunc(changed, c.isOwn)
+	}
+	if len(changed) == 0 {
 		return nil, nil, nil
 	}
 	c.still.Moved()
@@ -45,7 +52,15 @@ func (c *Checkout) Bring(ctx context.Context, name string, says commit) (changed
 		return nil, nil, err
 	}
 	_, err = c.git(ctx, "read-tree", "HEAD")
-	return strings.Split(strings.TrimRight(names, "\x00"), "\x00"), nil, err
+	return changed, nil, err
+}
+
+func isNUL(r rune) bool { return r == 0 }
+
+// isOwn reports whether a file is in our own folder. What is there is for turns to say,
+// whatever others commit.
+func (c *Checkout) isOwn(name string) bool {
+	return strings.HasPrefix(name, filepath.ToSlash(filepath.Join(c.folder, stateDir))+"/")
 }
 
 // stateDir is where reprise keeps what is of this checkout alone; of that, the journals

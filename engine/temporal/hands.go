@@ -66,6 +66,10 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	if b.end, err = readEnd(says.message); err != nil || b.end.Key != f.Key {
 		return fmt.Errorf("read what attempt %d of %s left: it is not of this run: %w", f.Number, f.Step, err)
 	}
+	if f.Ended = h.end == nil && h.lands(&b.end); f.Ended {
+		delete(h.brought, f.Key)
+		return nil
+	}
 	if b.changed, b.conflicts, err = h.checkout.Bring(ctx, b.commit, says); err != nil {
 		return err
 	}
@@ -81,6 +85,14 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 		return err
 	}
 	return os.WriteFile(f.ReplyFile, reply, 0o600)
+}
+
+// lands reports whether an attempt that no workflow waits for is landed as it ended: one that
+// ended by itself, in a run that is taken up as it stands.
+func (h *hands) lands(end *attemptEnd) bool {
+	c := h.run.Choice
+	cut := slices.Contains([]agent.Outcome{agent.Stopped, agent.Lost, agent.NotStarted, agent.NeedsSetup}, end.Result.Outcome)
+	return !cut && !h.left && c.Option == "" && c.From == "" && len(c.Skip) == 0
 }
 
 // Start implements engine.Hands. A child run is taken as far as it comes in this turn: it
@@ -144,20 +156,39 @@ func (h *hands) Verify(_ context.Context, f *engine.Attempt) error {
 }
 
 // Land implements engine.Hands: the work is part of the next commit of the branch.
-func (h *hands) Land(_ context.Context, f *engine.Attempt) (engine.Landing, error) {
+func (h *hands) Land(ctx context.Context, f *engine.Attempt) (engine.Landing, error) {
 	b := h.brought[f.Key]
 	switch {
 	case b == nil || b.commit == "":
 		return engine.Landing{}, nil
 	case len(b.conflicts) > 0:
 		return engine.Landing{Err: b.conflict(), Own: true}, nil
-	case len(h.own(b)) == 0:
-		f.Dirty = &[]string{} // it began in a checkout of its own
-		b.landed = true
-		return engine.Landing{}, nil
 	}
 	b.landed = true
+	made := h.own(b)
+	if len(made) == 0 {
+		var err error
+		if made, err = h.pushed(ctx, b); err != nil {
+			return engine.Landing{}, err
+		}
+	}
+	if len(made) == 0 {
+		f.Dirty = &[]string{} // it began in a checkout of its own
+		return engine.Landing{}, nil
+	}
 	return engine.Landing{Commit: b.commit}, nil
+}
+
+// pushed are the files that an attempt changed and has put on the branch itself.
+func (h *hands) pushed(ctx context.Context, b *brought) ([]string, error) {
+	if b.end.Base == "" { // a worker of an earlier version does not tell
+		return nil, nil
+	}
+	out, err := h.checkout.git(ctx, "diff", "--name-only", "-z", "--no-renames", b.end.Base, b.commit, "--", ".", ":(exclude,literal)"+filepath.Join(h.run.Folder, stateDir))
+	if err != nil || out == "" {
+		return nil, err
+	}
+	return h.own(&brought{Elsewhere: b.Elsewhere, changed: strings.Split(strings.TrimRight(out, "\x00"), "\x00")}), nil
 }
 
 func (b *brought) conflict() error {
@@ -268,6 +299,7 @@ type attemptEnd struct {
 	Result  agent.Result
 	Asks    []asked `json:",omitempty"`
 	AtStart map[string]reprise.Hash
+	Base    string `json:",omitempty"` // the commit that it began with
 }
 
 // asked is reprise.Asked with all of its fields.

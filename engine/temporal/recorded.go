@@ -1,0 +1,107 @@
+package temporal
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// isOurs reports whether a commit with this message was pushed by a turn, or began the branch.
+func isOurs(message string) bool {
+	var was turned
+	return beganAny.MatchString(message) || readNote(message, &was) == nil && was.Turn != ""
+}
+
+var beganAny = regexp.MustCompile(`^reprise: (start|hand over) `)
+
+// recorded is the commit that work on a branch begins with: its tip, but our own folder is
+// always that of the last turn. Others may push to the branch, an agent that commits
+// everything among them; of what is recorded, they know nothing. Everyone who asks this of a
+// tip gets the same commit.
+func (m *Mirror) recorded(ctx context.Context, tip string, run *Run) (string, error) {
+	if tip == "" || m.pushedHere(tip) {
+		return tip, nil
+	}
+	read, err := m.about(ctx, tip)
+	if err != nil || isOurs(read[tip].message) {
+		return tip, err
+	}
+	dir := filepath.Join(m.Dir, "mirror.git")
+	last := func(patterns ...string) (string, error) {
+		args := []string{"log", "--first-parent", "-1", "--format=%H", "-E"}
+		for _, p := range patterns {
+			args = append(args, "--grep", p)
+		}
+		return git(ctx, dir, nil, append(args, tip)...)
+	}
+	began, err := last("^reprise: (start|hand over) " + regexp.QuoteMeta(run.Ref.ID) + "$")
+	if err != nil || began == "" {
+		return tip, err // its history was written anew: its files are all there is
+	}
+	ours, err := last(`^\{"Turn":"`, "^reprise: (start|hand over) ")
+	if err != nil {
+		return "", err
+	}
+	if read, err = m.about(ctx, tip, ours); err != nil {
+		return "", err
+	}
+	var was turned
+	_ = readNote(read[ours].message, &was) // the commit that began the branch has another note
+	tree, err := m.withOwn(ctx, read[tip].tree, ours, run.Folder)
+	if err != nil || tree == read[tip].tree && was.Journal == "" {
+		return tip, err
+	}
+	message, err := withNote("reprise: what is recorded of "+run.Ref.ID, turned{Journal: was.Journal})
+	if err != nil {
+		return "", err
+	}
+	at, err := git(ctx, dir, nil, "log", "-1", "--format=%ct +0000", tip)
+	if err != nil {
+		return "", err
+	}
+	return gitWith(ctx, dir, []string{"GIT_AUTHOR_DATE=@" + at, "GIT_COMMITTER_DATE=@" + at}, []byte(message), "commit-tree", tree, "-p", tip)
+}
+
+// pushedHere reports whether a kept checkout is of a commit that a turn of this worker pushed.
+func (m *Mirror) pushedHere(tip string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.kept, func(c *Checkout) bool { return c.Base == tip && isOurs(c.tip.message) })
+}
+
+// withOwn is a tree with our own folder as it is in a commit.
+func (m *Mirror) withOwn(ctx context.Context, tree, from, folder string) (string, error) {
+	dir := filepath.Join(m.Dir, "mirror.git")
+	own := filepath.ToSlash(filepath.Join(folder, stateDir))
+	gone, err := git(ctx, dir, nil, "ls-tree", "-r", "-z", "--name-only", tree, "--", own)
+	if err != nil {
+		return "", err
+	}
+	there, err := git(ctx, dir, nil, "ls-tree", "-r", "-z", from, "--", own)
+	if err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	for name := range strings.SplitSeq(strings.TrimRight(gone, "\x00"), "\x00") {
+		if name != "" {
+			lines.WriteString("0 " + strings.Repeat("0", len(tree)) + "\t" + name + "\x00")
+		}
+	}
+	lines.WriteString(there)
+	index, err := os.MkdirTemp(m.Dir, "work-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(index)
+	where := []string{"GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	if _, err := gitWith(ctx, dir, where, nil, "read-tree", tree); err != nil {
+		return "", err
+	}
+	if _, err := gitWith(ctx, dir, where, []byte(lines.String()), "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	return gitWith(ctx, dir, where, nil, "write-tree")
+}

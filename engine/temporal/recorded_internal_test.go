@@ -1,0 +1,146 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "go.temporal.io/sdk/temporal"
+)
+
+// An agent commits what is in its checkout, our own files among it, and pushes it to the
+// branch of the run: its work counts, the journal is that of the turns, and the next step
+// begins. (issue 19)
+func TestAn_agent_that_pushes_to_the_branch_of_its_run(t *testing.T) {
+	t.Parallel()
+	const as = "git -c user.name=x -c user.email=x@y "
+	for name, does := range map[string]string{
+		"its file alone":         "echo a > a.txt; git add a.txt; " + as + "commit -qm mine; git push -q REMOTE HEAD:refs/heads/reprise/r",
+		"everything":             "echo a > a.txt; git add -A -f; " + as + "commit -qm mine; git push -q REMOTE HEAD:refs/heads/reprise/r",
+		"and more later":         "echo a > a.txt; git add -A -f; " + as + "commit -qm mine; git push -q REMOTE HEAD:refs/heads/reprise/r; echo b > b.txt",
+		"without what we record": "echo a > a.txt; git rm -q -r --cached .reprise; git add a.txt; " + as + "commit -qm mine; git push -q REMOTE HEAD:refs/heads/reprise/r",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := filepath.Join(t.TempDir(), "does.sh")
+			b := newBench(t, "name: r\nsteps:\n  - {id: a, role: dev, prompt: do it}\n  - {id: b, needs: [a], command: [\"true\"]}\n",
+				"reprise.yaml", agentThat("sh "+script+`; echo '{"outcome":"done","summary":"made"}' > "$REPRISE_RESULT"`))
+			if err := os.WriteFile(script, []byte(strings.ReplaceAll(does, "REMOTE", b.remote)+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			a := b.worker("one")
+			in := b.attempted(a)
+			tip := b.git(b.remote, "log", "-1", "--format=%s", Branch("r"))
+			if tip != "mine" {
+				t.Fatalf("the agent pushed nothing: the branch is at %q", tip)
+			}
+			in.Decide = true
+			l, err := b.worker("two").land(t.Context(), b.next(), in)
+			if err != nil || l.Accepted == nil || l.Next == nil || len(l.Next.Starts) != 1 || l.Next.Starts[0].Step != "b" {
+				t.Fatalf("%+v, %v", l, err)
+			}
+			files := b.git(b.remote, "ls-tree", "-r", "--name-only", Branch("r"))
+			if !strings.Contains(files, "a.txt") || strings.Contains(files, stateDir+"/scratch") {
+				t.Errorf("the branch has\n%s", files)
+			}
+			journal := b.git(b.remote, "grep", "-h", "step_finished", Branch("r"), "--", journalDir)
+			if strings.Contains(journal, "word-alone") || strings.Count(journal, "step_finished") != 1 {
+				t.Errorf("on record is\n%s", journal)
+			}
+			b.run.Carried = l.Carried
+			next := b.tried(a, l.Next.Starts[0])
+			next.Decide = true
+			if l, err := a.land(t.Context(), b.next(), next); err != nil || l.Accepted == nil || l.Next == nil || l.Next.Left == nil || l.Next.Left.Exit != 0 {
+				t.Errorf("%+v, %v", l, err)
+			}
+		})
+	}
+}
+
+// A workflow is gone, and an attempt has ended: a new workflow lands it and does nothing of it
+// again. (issue 19)
+func TestAn_attempt_that_ended_is_landed_by_the_next_workflow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		does   string
+		failed bool
+	}{
+		"done":   {"echo $REPRISE_ATTEMPT > a.txt", false},
+		"failed": {"echo $REPRISE_ATTEMPT > a.txt; exit 3", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, fmt.Sprintf("name: r\nparallel: 2\nsteps:\n  - {id: a, command: [sh, -c, %q], on_crash: rerun}\n  - {id: b, needs: [a], command: [\"true\"]}\n", c.does))
+			first := b.attempted(b.worker("one"))
+			b.run.Taken, b.open = false, nil
+			a := b.worker("two")
+			d, err := a.decide(t.Context(), b.next(), DecideInput{Run: b.run})
+			if err != nil || len(d.Starts) != 1 || d.Starts[0] != first.Start {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			b.run.Taken, b.run.Carried = true, d.Carried
+			in := b.tried(a, d.Starts[0])
+			if in.Result.Commit != first.Result.Commit {
+				t.Errorf("it was done again: %+v, %+v", first.Result, in.Result)
+			}
+			in.Decide = true
+			l, err := a.land(t.Context(), b.next(), in)
+			if err != nil || (l.Accepted == nil) != c.failed || (len(l.Failed) > 0) != c.failed {
+				t.Fatalf("%+v, %v", l, err)
+			}
+			if !c.failed && (l.Next == nil || len(l.Next.Starts) != 1 || l.Next.Starts[0].Step != "b") {
+				t.Errorf("%+v", l.Next)
+			}
+		})
+	}
+}
+
+// A person stops a run while an attempt that has ended waits for the remote: it is pushed
+// once the remote is back, longer than a heartbeat may take after that. An attempt that the
+// server no longer waits for is kept on the worker instead. (issue 19)
+func TestWhat_is_finished_is_pushed_after_a_stop(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cause  error
+		pushed bool
+	}{
+		"a person stops the run": {sdk.NewCanceledError(), true},
+		"the server gave it up":  {errors.New("not found"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := filepath.Join(t.TempDir(), "does.sh")
+			b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, "+script+"], outputs: [a.txt]}\n")
+			away := b.remote + ".away"
+			if err := os.WriteFile(script, []byte("echo a > a.txt; mv "+b.remote+" "+away+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b.run.Heartbeat = time.Second
+			a := b.worker("one")
+			d := b.decided(a)
+			asked, stop := context.WithCancelCause(t.Context())
+			waits, over := patience(asked, nil)
+			defer over()
+			go func() {
+				for {
+					if _, err := os.Stat(away); err == nil {
+						break
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+				stop(c.cause)
+				time.Sleep(5 * time.Second)
+				_ = os.Rename(away, b.remote)
+			}()
+			r, err := a.attempt(waits, t.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
+			if kept := new(KeptError); c.pushed && (err != nil || r.Commit == "") || !c.pushed && !errors.As(err, &kept) {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
