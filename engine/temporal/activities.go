@@ -201,6 +201,35 @@ func lasting(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, hint)
 }
 
+// maxTries is how often a turn is tried that git cannot do on this machine: within two
+// minutes, and perhaps on several.
+const maxTries = 8
+
+// stuck marks an error of a turn that was tried often enough. One that only needs the remote
+// is tried for as long as that takes.
+func stuck(tries int32, err error) error {
+	var failed *GitError
+	var app *temporal.ApplicationError
+	if tries < maxTries || errors.As(err, &app) || !errors.As(err, &failed) || !failed.near() {
+		return err
+	}
+	return lasting(&StuckError{tries, err})
+}
+
+// StuckError says that a turn failed again and again.
+type StuckError struct {
+	Tries int32
+	Err   error
+}
+
+func (e *StuckError) Error() string { return fmt.Sprintf("it failed %d times: %v", e.Tries, e.Err) }
+
+// Unwrap gives the cause.
+func (e *StuckError) Unwrap() error { return e.Err }
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *StuckError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // marked is an error as the server gets it: it sees a mark on the outermost error alone.
 func marked(err error) error {
 	var app *temporal.ApplicationError
@@ -214,7 +243,8 @@ func marked(err error) error {
 func (a *Activities) Decide(ctx context.Context, in DecideInput) (*Decision, error) {
 	stop := beat(ctx, func() any { return Heartbeat{Worker: a.Name} })
 	defer stop()
-	return a.decide(ctx, now(ctx), in)
+	d, err := a.decide(ctx, now(ctx), in)
+	return d, stuck(activity.GetInfo(ctx).Attempt, err)
 }
 
 func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*Decision, error) {
@@ -272,7 +302,8 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 func (a *Activities) Land(ctx context.Context, in LandInput) (*Landing, error) {
 	stop := beat(ctx, func() any { return Heartbeat{Worker: a.Name} })
 	defer stop()
-	return a.land(ctx, now(ctx), in)
+	l, err := a.land(ctx, now(ctx), in)
+	return l, stuck(activity.GetInfo(ctx).Attempt, err)
 }
 
 func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landing, error) {

@@ -129,7 +129,7 @@ func (f *Fleet) here(ctx context.Context, m *Mirror) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := git(ctx, at, nil, "fetch", "-q", "--no-tags", f.Clone, "+HEAD:refs/kept/begin"); err != nil {
+	if err := f.fetchHere(ctx, at, "+HEAD:refs/kept/begin"); err != nil {
 		return nil, err
 	}
 	base, err := git(ctx, at, nil, "rev-parse", "refs/kept/begin")

@@ -459,7 +459,7 @@ func (h *handing) within(c *localCopy) (out []string) {
 func (h *handing) fetch(ctx context.Context, commit string) error {
 	in, err := h.mirror.open(ctx)
 	if err == nil && commit != "" {
-		_, err = git(ctx, in, nil, "-c", "protocol.version=2", "fetch", "-q", "--no-tags", h.Clone, "+"+commit+":refs/kept/begin/"+commit)
+		err = h.fetchHere(ctx, in, "+"+commit+":refs/kept/begin/"+commit)
 	}
 	return err
 }

@@ -86,9 +86,66 @@ func gitWith(ctx context.Context, dir string, where []string, in []byte, args ..
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(tail(errOut.String(), 2000)))
+		command := args[0]
+		if command == "-c" && len(args) > 2 {
+			command = args[2]
+		}
+		return out.String(), &GitError{command, err, strings.TrimSpace(tail(errOut.String(), 2000))}
 	}
 	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// fetchHere fetches from the clone into a repository. Where the clone is shallow, git takes
+// from it only what it has the beginnings of: those come from the remote.
+func (f *Fleet) fetchHere(ctx context.Context, into, spec string) error {
+	shallow, err := git(ctx, f.Clone, nil, "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return err
+	}
+	if shallow == "true" {
+		if _, err := git(ctx, into, nil, "fetch", "-q", "--no-tags", f.Remote, "+refs/heads/*:refs/kept/heads/*"); err != nil {
+			return err
+		}
+	}
+	if _, err := git(ctx, into, nil, "-c", "protocol.version=2", "fetch", "-q", "--no-tags", f.Clone, spec); err != nil {
+		return err
+	}
+	_, ref, _ := strings.Cut(spec, ":")
+	if _, err := git(ctx, into, nil, "rev-parse", "--verify", "-q", ref); err != nil && shallow == "true" {
+		return &ShallowError{f.Clone}
+	}
+	return nil
+}
+
+// ShallowError says that a clone lacks the beginnings of what is checked out, and the remote
+// has no branch with them.
+type ShallowError struct{ Clone string }
+
+func (e *ShallowError) Error() string {
+	return fmt.Sprintf("read %s: it is a shallow clone, and no branch of the remote has the rest", e.Clone)
+}
+
+// Hint says what a person can do.
+func (e *ShallowError) Hint() string { return "`git fetch --unshallow` brings what is missing" }
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *ShallowError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
+// GitError says that git failed.
+type GitError struct {
+	Command string
+	Err     error
+	Said    string
+}
+
+func (e *GitError) Error() string { return fmt.Sprintf("git %s: %v: %s", e.Command, e.Err, e.Said) }
+
+// Unwrap gives the cause.
+func (e *GitError) Unwrap() error { return e.Err }
+
+// near reports whether git failed at something that needs no remote.
+func (e *GitError) near() bool {
+	return !slices.Contains([]string{"fetch", "push", "ls-remote"}, e.Command)
 }
 
 func tail(text string, n int) string {

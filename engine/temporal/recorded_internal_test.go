@@ -11,6 +11,8 @@ import (
 	"time"
 
 	sdk "go.temporal.io/sdk/temporal"
+
+	"reprise"
 )
 
 // An agent commits what is in its checkout, our own files among it, and pushes it to the
@@ -142,5 +144,48 @@ func TestWhat_is_finished_is_pushed_after_a_stop(t *testing.T) {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// A run is begun from a shallow clone: what that lacks, the remote has. (issue 19)
+func TestA_run_of_a_shallow_clone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	clone := filepath.Join(b.dir, "clone")
+	b.git(clone, "commit", "-q", "--allow-empty", "-m", "more")
+	b.git(clone, "push", "-q", "origin", "main")
+	thin := filepath.Join(b.dir, "thin")
+	b.git(b.dir, "clone", "-q", "--depth", "1", "file://"+b.remote, thin)
+	b.git(thin, "commit", "-q", "--allow-empty", "-m", "its own")
+	f := &Fleet{Clone: thin, Remote: b.remote}
+	if _, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "thin"}); err != nil {
+		t.Fatal(err)
+	}
+	if log := b.git(b.remote, "log", "--format=%s", Branch("thin")); log != "reprise: start thin\nits own\nmore\nbase" {
+		t.Errorf("the branch has\n%s", log)
+	}
+	// The remote no longer has it.
+	b.git(clone, "commit", "-q", "--amend", "--allow-empty", "-m", "other")
+	b.git(clone, "push", "-q", "-f", "origin", "main", ":refs/heads/"+Branch("thin"))
+	_, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "thin2"})
+	if shallow := new(ShallowError); !errors.As(err, &shallow) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What git cannot do on this machine is not tried without end; what only needs the remote is.
+// (issue 19)
+func TestA_turn_that_cannot_be_done_ends(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	_, near := git(t.Context(), b.remote, nil, "read-tree", "nothing")
+	_, far := git(t.Context(), b.remote, nil, "-c", "protocol.version=2", "fetch", b.remote+".away")
+	for tries, want := range map[int32]bool{1: false, maxTries: true} {
+		if isFinal(stuck(tries, fmt.Errorf("land: %w", near))) != want {
+			t.Errorf("after %d tries: %v", tries, stuck(tries, near))
+		}
+		if isFinal(stuck(tries, far)) {
+			t.Errorf("the remote is away: %v", far)
+		}
 	}
 }
