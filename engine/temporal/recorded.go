@@ -3,24 +3,36 @@ package temporal
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"reprise/internal/durable"
 )
 
-// isOurs reports whether a commit with this message was pushed by a turn, or began the branch.
+// handed are the subjects of the commits with which a branch comes to the fleet, and leaves it;
+// turnNote begins the note of a turn. Git and Go read these patterns alike.
+const (
+	handed   = "^reprise: (start|hand over|the fleet has left) |^reprise: .* went on in a clone$"
+	turnNote = `^\{"Turn":"`
+)
+
+var isHanded = regexp.MustCompile(handed)
+
+// isOurs reports whether a commit with this message was pushed by a turn, or as the branch was
+// handed over.
 func isOurs(message string) bool {
+	subject, _, _ := strings.Cut(message, "\n")
 	var was turned
-	return beganAny.MatchString(message) || readNote(message, &was) == nil && was.Turn != ""
+	return isHanded.MatchString(subject) || readNote(message, &was) == nil && was.Turn != ""
 }
 
-var beganAny = regexp.MustCompile(`^reprise: (start|hand over) `)
-
-// recorded is the commit that work on a branch begins with: its tip, but our own folder is
-// always that of the last turn. Others may push to the branch, an agent that commits
-// everything among them; of what is recorded, they know nothing. Everyone who asks this of a
-// tip gets the same commit.
+// recorded is the commit that work on a branch begins with: its tip, but while the fleet has
+// the run, our own folder is that of the last turn. Others may push to the branch, an agent
+// that commits everything among them; of what is recorded, they know nothing. Everyone who
+// asks this of a tip gets the same commit.
 func (m *Mirror) recorded(ctx context.Context, tip string, run *Run) (string, error) {
 	if tip == "" || m.pushedHere(tip) {
 		return tip, nil
@@ -41,7 +53,18 @@ func (m *Mirror) recorded(ctx context.Context, tip string, run *Run) (string, er
 	if err != nil || began == "" {
 		return tip, err // its history was written anew: its files are all there is
 	}
-	ours, err := last(`^\{"Turn":"`, "^reprise: (start|hand over) ")
+	ours, err := last(turnNote, handed)
+	if err != nil {
+		return "", err
+	}
+	journals := func(of string) (string, error) {
+		return git(ctx, dir, nil, "ls-tree", "-r", "--name-only", of, "--", filepath.ToSlash(filepath.Join(run.Folder, journalDir)))
+	}
+	had, err := journals(ours)
+	if err != nil {
+		return "", err
+	}
+	has, err := journals(tip)
 	if err != nil {
 		return "", err
 	}
@@ -50,6 +73,10 @@ func (m *Mirror) recorded(ctx context.Context, tip string, run *Run) (string, er
 	}
 	var was turned
 	_ = readNote(read[ours].message, &was) // the commit that began the branch has another note
+	marked := strings.Contains(had+"\n", path.Ext(durable.FleetMark(""))+"\n")
+	if !marked && (was.Journal == "" || has != "") {
+		return tip, nil // the fleet has left it: whoever went on with it records that here
+	}
 	tree, err := m.withOwn(ctx, read[tip].tree, ours, run.Folder)
 	if err != nil || tree == read[tip].tree && was.Journal == "" {
 		return tip, err

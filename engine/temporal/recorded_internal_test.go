@@ -189,3 +189,56 @@ func TestA_turn_that_cannot_be_done_ends(t *testing.T) {
 		}
 	}
 }
+
+// While the fleet has a run, only turns say what is recorded of it. Once the fleet has left it,
+// whoever goes on with it in a clone does, and a run that is over keeps its record whatever is
+// pushed on top. (issue 19)
+func TestWho_says_what_is_recorded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		leave, writes, ours bool
+	}{
+		"the fleet has it":                    {leave: false, writes: true, ours: true},
+		"the fleet has it, only a file":       {leave: false, writes: false, ours: false},
+		"the fleet has left, a clone goes on": {leave: true, writes: true, ours: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, oneStep)
+			a := b.worker("one")
+			b.decided(a)
+			if c.leave {
+				if _, err := a.decide(t.Context(), b.next(), DecideInput{Run: b.run, Stop: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := filepath.Join(b.dir, "other")
+			b.git(b.dir, "clone", "-q", "-b", Branch("r"), b.remote, dir)
+			name := filepath.Join(dir, "note.txt")
+			if c.writes {
+				found, _ := filepath.Glob(filepath.Join(dir, journalDir, "*.log"))
+				name = found[0]
+			}
+			if err := os.WriteFile(name, []byte("other\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b.git(dir, "add", "-A", "-f")
+			b.git(dir, "commit", "-q", "-m", "by someone else")
+			b.git(dir, "push", "-q")
+			m := b.worker("two").Mirror
+			found, err := m.Fetch(t.Context(), "refs/heads/"+Branch("r"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tip := found["refs/heads/"+Branch("r")]
+			got, err := m.recorded(t.Context(), tip, &b.run)
+			if err != nil || (got != tip) != c.ours {
+				t.Fatalf("%s, %v; the branch is at %s", got, err, tip)
+			}
+			mirror := filepath.Join(m.Dir, "mirror.git")
+			if c.ours && b.git(mirror, "diff", "--name-only", tip+"~1", got, "--", stateDir) != "" {
+				t.Error("what is recorded is not that of the last turn")
+			}
+		})
+	}
+}
