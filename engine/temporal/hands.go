@@ -181,7 +181,9 @@ func (h *hands) Land(ctx context.Context, f *engine.Attempt) (engine.Landing, er
 
 // pushed are the files that an attempt changed and has put on the branch itself.
 func (h *hands) pushed(ctx context.Context, b *brought) ([]string, error) {
-	if b.end.Base == "" { // a worker of an earlier version does not tell
+	// Where the branch is where it began, it pushed nothing there. A worker of an earlier
+	// version does not tell.
+	if b.end.Base == "" || b.end.Base == h.checkout.Base {
 		return nil, nil
 	}
 	out, err := h.checkout.git(ctx, "diff", "--name-only", "-z", "--no-renames", b.end.Base, b.commit, "--", ".", ":(exclude,literal)"+filepath.Join(h.run.Folder, stateDir))
