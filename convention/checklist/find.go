@@ -97,14 +97,20 @@ func (f *Family) besides() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.ContainsAny(name, "/{") })
 }
 
-// at reports whether the tool's own files show that a list is its.
+// at reports whether the tool's own files show that a list is its. One of them alone does
+// not: others have a spec.md, too.
 func (f *Family) at(r *doc.Reader, list string) bool {
 	home := func(pattern string) bool {
 		folder, ok := fits(list, pattern)
 		return ok && f.Home != "" && r.Exists(path.Join(folder, f.Home))
 	}
-	beside := func(name string) bool { return r.Exists(path.Join(path.Dir(list), name)) }
-	return slices.ContainsFunc(f.Lists, home) || slices.ContainsFunc(f.besides(), beside)
+	beside := 0
+	for _, name := range f.besides() {
+		if r.Exists(path.Join(path.Dir(list), name)) {
+			beside++
+		}
+	}
+	return beside > 1 || slices.ContainsFunc(f.Lists, home)
 }
 
 // planned reports whether a run has no list yet: its path is that of a file next to it.
