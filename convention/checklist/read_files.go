@@ -82,19 +82,30 @@ func (l *list) readFile(f *doc.File) {
 }
 
 // means returns the status that a word stands for. Of the words that the list says its
-// tasks use, the first is to do and the last is done, unless another of them means that.
+// tasks use, the first is to do and the last is done, unless another of them means that, and
+// those between the two are begun.
 func (l *list) means(word string) reprise.Status {
 	status := l.family.means(word)
 	if status != reprise.Unknown || len(l.statuses) < 2 {
 		return status
 	}
-	for at, means := range map[int]reprise.Status{0: reprise.Pending, len(l.statuses) - 1: reprise.Done} {
-		other := slices.ContainsFunc(l.statuses, func(used string) bool { return l.family.means(used) == means })
-		if l.family.same(l.statuses[at], word) && !other {
-			return means
+	place := func(status reprise.Status, otherwise int) int {
+		if i := slices.IndexFunc(l.statuses, func(used string) bool { return l.family.means(used) == status }); i >= 0 {
+			return i
 		}
+		return otherwise
 	}
-	return status
+	at := slices.IndexFunc(l.statuses, func(used string) bool { return l.family.same(used, word) })
+	switch first, last := place(reprise.Pending, 0), place(reprise.Done, len(l.statuses)-1); {
+	case at < first || at > last:
+	case at == first:
+		return reprise.Pending
+	case at == last:
+		return reprise.Done
+	default:
+		return reprise.InProgress
+	}
+	return reprise.Unknown
 }
 
 // meantBy returns the id of the task that another one names, possibly by a prefix that was
