@@ -194,6 +194,41 @@ func TestAn_event_changes_the_status_of_its_task_and_nothing_else(t *testing.T) 
 	})
 }
 
+func TestEvery_task_can_be_left_out_and_taken_back(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		before, all := s.tree(t, f), []conventiontest.Recorded{}
+		for _, id := range s.open {
+			all = append(all, conventiontest.Recorded{Event: reprise.Event{Kind: reprise.StepSkipped, Step: id, At: conventiontest.Epoch}, Status: reprise.Skipped})
+		}
+		back := reprise.Event{Kind: reprise.StepReset, Step: s.open[1], At: conventiontest.Epoch}
+		after := conventiontest.Records(t, checklist.New(f), before, s.run, all[1], conventiontest.Recorded{Event: back, Status: reprise.Pending})
+		if f.Form == checklist.Boxes && !bytes.Equal(after[s.list].Data, before[s.list].Data) {
+			t.Errorf("it is not what it was:\n%s", after[s.list].Data)
+		}
+		if !s.left {
+			all[len(all)-1].State = reprise.Complete
+		}
+		after = conventiontest.Records(t, checklist.New(f), before, s.run, all...)
+		done := conventiontest.Recorded{Event: reprise.Event{Kind: reprise.StepFinished, Step: s.open[1], At: conventiontest.Epoch}, Status: reprise.Done}
+		after = conventiontest.Records(t, checklist.New(f), after, s.run, done)
+		if f.Form == checklist.Boxes && strings.Count(string(after[s.list].Data), " (skipped)\n") != len(s.open)-1 {
+			t.Errorf("what is done is still called skipped:\n%s", after[s.list].Data)
+		}
+	})
+}
+
+func TestA_word_of_the_configuration_that_is_known_is_written(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "backlog" })
+	tree := conventiontest.LoadFS(t, "testdata/scenarios/backlog/backlog-own-words.txtar")
+	start := reprise.Event{Kind: reprise.StepStarted, Step: "task-2", At: conventiontest.Epoch}
+	after := conventiontest.Records(t, checklist.New(checklist.Families()[i]), tree, "backlog", conventiontest.Recorded{Event: start, Status: reprise.InProgress})
+	if got := string(after["backlog/tasks/task-2 - Build-it.md"].Data); !strings.Contains(got, "status: In Progress\n") {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestA_task_whose_attempt_was_cut_off_stays_begun(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f checklist.Family, s sample) {

@@ -47,17 +47,16 @@ func (l *list) decide(run *reprise.Run) {
 		run.State, run.Reason = reprise.Waiting, l.stillOpen(done)
 		return
 	case !open && len(l.left()) > 0:
-		what := "boxes"
-		if l.family.Form != Boxes {
-			what = "entries"
-		}
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but %s that are not written as tasks are open: %d", done, what, len(l.left()))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but items that are not written as tasks are open: %d", done, len(l.left()))
 		return
 	case !open && p.Done < p.Total:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("everything required is %s, and optional tasks are left: %d", done, p.Total-p.Done)
 		return
 	case !open:
-		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
+		run.State, run.Reason = reprise.Complete, so
+		if p.Skipped == 0 {
+			run.Reason = fmt.Sprintf("all %d tasks are %s", p.Total, done)
+		}
 		return
 	case p.Done == 0 && !slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return begun(it.status()) && !it.leads }):
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is %s", p.Total, done)

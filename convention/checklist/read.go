@@ -89,6 +89,9 @@ type place struct {
 	value  ledger.Value
 	lesser bool // if they disagree, another place counts
 	again  bool // the entry of the previous place says it in other words
+	// mark is what in the text of a box says how far the task is, and says what that means.
+	mark string
+	says reprise.Status
 }
 
 // deciding returns the place that decides the status of the task: the first that is not
@@ -117,7 +120,7 @@ func (it *item) contested() bool {
 
 // said returns the word or, with its brackets, the mark in a box.
 func (p place) said() string {
-	if utf8.RuneCountInString(p.word) == 1 {
+	if utf8.RuneCountInString(p.word) == 1 && !p.again {
 		return "[" + strings.ToLower(p.word) + "]"
 	}
 	return doc.Clip(p.word, 40)

@@ -34,6 +34,7 @@ func (l *list) readBoxes() {
 	var around []outer
 	for _, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
+		c.Text = at.unskipped(c.Text)
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
 		it, ok := l.family.match(c.Text)
 		heading, number := l.within(c.Line)
@@ -66,14 +67,11 @@ func (l *list) readBoxes() {
 		it.needs = l.family.needed(it.text)
 		it.text = struckOn(md, c.Line, it.text)
 		tags, text := cutTags(it.text)
-		if at.status == reprise.Done && denied.MatchString(text) {
-			at.status, at.word = reprise.Unknown, at.word+" "+denied.FindString(text)
-		}
 		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending {
 			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
 		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)
-		it.places, it.indent = []place{at}, c.Indent
+		it.places, it.indent = l.family.told(at, append(tags, text)), c.Indent
 		it.until, it.heads, it.own = l.family.extent(md, c, boxes)
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
@@ -197,9 +195,6 @@ var putOff = func() *regexp.Regexp {
 		`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])][.\s]*$|` +
 		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~[^~]*[^\w~-][^~]*~~|^~~[^~]+~~\s*(?:\S*$|[^\s\pL\pN\x60,/&+]|(?i:REMOVED\b|` + word + `))`)
 }()
-
-// denied matches what at the end of a ticked task says that it is not done.
-var denied = regexp.MustCompile(`(?:^|[—–.;:(\[*]\s*|\s-\s+)(?:NOT (?:DONE|COMPLETED?|FINISHED|STARTED)|INCOMPLETE|UNFINISHED)\b[^()\[\]]*$`)
 
 // readHeld holds the tasks below a heading whose status line says that they are put off.
 func (l *list) readHeld(sections []doc.Section) {

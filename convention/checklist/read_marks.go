@@ -32,17 +32,17 @@ func shapeOf(text string) (shape, number string) {
 }
 
 // signs are what people put before or behind a task in place of a box.
-var signs = map[reprise.Status]string{reprise.Pending: "☐⬜🔲🔳", reprise.InProgress: "⏳⌛🔄🚧", reprise.Done: "✅☑✓✔"}
+var signs = map[reprise.Status]string{reprise.Pending: "☐⬜🔲🔳", reprise.InProgress: "⏳⌛🔄🚧", reprise.Failed: "❌✗✘", reprise.Done: "✅☑✓✔"}
 
 // opens are the words for open work that say nothing else: an item may well be about what is
 // new or ready.
 var opens = []string{"pending", "todo", "to do", "not started", "in progress", "wip"}
 
 var markBefore, markAfter = func() (before, after *regexp.Regexp) {
-	const sign = `([☐⬜🔲🔳⏳⌛🔄🚧✅☑✓✔])\x{fe0f}?`
+	const sign = `([☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔])\x{fe0f}?`
 	const word = `[(\[（［【]([^()\[\]（）［］【】]{1,24})[)\]）］】]`
 	return regexp.MustCompile(`^[*_~]*(?:` + sign + `|` + word + `:?|(\pL[\pL _-]{1,23})[*_]*[:：])[*_]*\s*`),
-		regexp.MustCompile(`[\s*_]*(?:` + sign + `|` + word + `|(?:[—–]|\s-|[☐⬜🔲🔳⏳⌛🔄🚧✅☑✓✔]\x{fe0f}?)\s*(\p{Lu}[\p{Lu} _-]+))[\s*_.]*$`)
+		regexp.MustCompile(`[\s*_]*(?:` + sign + `|` + word + `|(?:[—–]|\s-|[☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔]\x{fe0f}?)\s*(\p{Lu}[\p{Lu} _-]+))[\s*_.]*$`)
 }()
 
 // spoken are the words that say how far a task is, and nothing else, folded.
@@ -50,7 +50,7 @@ var spoken = sync.OnceValue(func() map[string]reprise.Status {
 	out := map[string]reprise.Status{}
 	for status, words := range usual {
 		for _, word := range words {
-			if status.Closed() || status == reprise.Blocked || slices.Contains(opens, word) {
+			if status.Closed() || status == reprise.Blocked || status == reprise.Failed || slices.Contains(opens, word) {
 				out[doc.Fold(word)] = status
 			}
 		}
@@ -75,6 +75,72 @@ func (f *Family) closes(text string) (status reprise.Status, rest string) {
 		return reprise.Unknown, text
 	}
 	return f.marked(markAfter, text)
+}
+
+// leftOut is what is written behind the text of a task that is left out, where a box has no mark
+// for that.
+const leftOut = "(skipped)"
+
+// unskipped returns the text of a box without the word that the task is left out, which an
+// open box does not deny.
+func (p *place) unskipped(text string) string {
+	at := len(text) - len(leftOut)
+	if at <= 0 || !strings.EqualFold(text[at:], leftOut) || p.status.Closed() {
+		return text
+	}
+	p.status, p.mark, p.says = reprise.Skipped, text[at:], reprise.Skipped
+	return strings.TrimSpace(text[:at])
+}
+
+// denied matches what at the end of a ticked task says that it is not done.
+var denied = regexp.MustCompile(`(?:^|[—–.;:(\[*]\s*|\s-\s+)(?:NOT (?:DONE|COMPLETED?|FINISHED|STARTED)|INCOMPLETE|UNFINISHED)\b[^()\[\]]*[)\]]?$|` +
+	`[(\[](?:PENDING|TODO|WIP|IN PROGRESS|BLOCKED|FAILED)\s*(?:[:—–]|-\s)[^()\[\]]*[)\]]$`)
+
+// told returns the places of the status of a box: its mark and, if that contradicts it, what its
+// text says, of which these are the pieces. A label before a colon is what a task is about, and
+// what was put off may be ticked off.
+func (f *Family) told(at place, pieces []string) []place {
+	for _, text := range pieces {
+		says, rest := f.marked(markBefore, text)
+		mark := strings.TrimSuffix(text, rest)
+		if says == reprise.Unknown || strings.HasSuffix(strings.TrimRight(mark, "*_ "), ":") {
+			says, rest = f.closes(text)
+			mark = strings.TrimPrefix(text, rest)
+		}
+		if m := denied.FindString(text); m != "" {
+			says, mark = reprise.Pending, m
+		}
+		putOff := says == reprise.Skipped || says == reprise.Blocked && !strings.Contains(doc.Fold(mark), "block")
+		if says != reprise.Unknown && !putOff && at.mark == "" {
+			at.mark, at.says = strings.TrimSpace(mark), says
+		}
+	}
+	if at.denies(at.status) {
+		return []place{at, {word: at.mark, status: at.says, source: at.source, again: true}}
+	}
+	return []place{at}
+}
+
+// denies reports whether the text of a box contradicts a status.
+func (p *place) denies(status reprise.Status) bool {
+	return p.mark != "" && p.says != status && (p.says.Closed() || status.Closed())
+}
+
+// reworded returns the text of a box for a status that its mark cannot say, or that its text
+// denies. Once the two agree, the mark says it alone.
+func (p *place) reworded(status reprise.Status, skips bool) string {
+	text := p.box.Value
+	if p.denies(status) || p.denies(p.status) {
+		at := strings.Index(text, p.mark)
+		if strings.HasSuffix(text, p.mark) {
+			at = len(text) - len(p.mark)
+		}
+		text = strings.TrimSpace(strings.TrimSpace(text[:at]) + " " + strings.TrimSpace(text[at+len(p.mark):]))
+	}
+	if skips && p.says != status {
+		text += " " + leftOut
+	}
+	return text
 }
 
 func (f *Family) marked(mark *regexp.Regexp, text string) (reprise.Status, string) {

@@ -210,6 +210,13 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		}
 		it.places = append(it.places, at)
 	}
+	if slices.ContainsFunc(it.places, func(p place) bool { return p.status == reprise.Skipped }) {
+		for i := range it.places { // a no does not deny that it is left out
+			if p := &it.places[i]; yesNo(p.word) && !p.status.Closed() {
+				p.status = reprise.Skipped
+			}
+		}
+	}
 	if e.Is(doc.Map) {
 		it.text = cmp.Or(spelled(e.Value, f.Keys.Text).Plain(), it.text)
 		it.rank = f.rank(e.Value, rank)

@@ -24,10 +24,11 @@ func some(names []string, most int) string {
 }
 
 // left returns the open boxes that are not tasks. One below an open task is part of it
-// and closed with it; any other is work that no one would be assigned.
+// and closed with it, and one below a skipped task is skipped; any other is work that no one
+// would be assigned.
 func (l *list) left() []loose {
 	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {
-		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && !it.status().Closed() })
+		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && it.status() != reprise.Done })
 		return within || b.place.status.Closed()
 	})
 }
@@ -142,7 +143,7 @@ func (l *list) report(r *doc.Reader, it *item) {
 	for i, p := range it.places {
 		if p.again && p.status.Closed() != it.places[i-1].status.Closed() {
 			warn(r, reprise.CodeStatusDrift, it.id, p.source, "check whether its work is there, and make the two agree",
-				"its entry says both %q and %q, so whether %s is done is unknown", doc.Clip(it.places[i-1].word, 40), doc.Clip(p.word, 40), it.id)
+				"its entry says both %q and %q, so whether %s is done is unknown", it.places[i-1].said(), p.said(), it.id)
 		}
 	}
 	decides := it.deciding()

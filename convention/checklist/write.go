@@ -78,10 +78,25 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 }
 
 // lacks reports whether a task has no way to say a status: the family has no word for it,
-// or the task only says yes or no.
+// or the task only says yes or no. That it is left out is said beside a box, and beside a yes or
+// no.
 func (l Layout) lacks(it *item, status reprise.Status) bool {
+	if skips := status == reprise.Skipped; skips && (it.places[0].box.There() || it.places[0].label.There() && len(l.family.Stages[status]) > 0 || l.family.besideYesNo(it).Path != nil) {
+		return false
+	}
 	says := func(p place) bool { return !yesNo(p.word) }
 	return len(l.family.Words[status]) == 0 || status != reprise.Done && status != reprise.Pending && !slices.ContainsFunc(it.places, says)
+}
+
+// besideYesNo returns where a task that only says yes or no can say more, nothing if it has no
+// such place.
+func (f *Family) besideYesNo(it *item) ledger.Value {
+	key, _, _ := strings.Cut(f.Keys.Status, "|")
+	says := func(p place) bool { return !yesNo(p.word) }
+	if key == "" || !it.node.Is(doc.Map) || it.node.Has(key) || slices.ContainsFunc(it.places, says) || len(f.Words[reprise.Skipped]) == 0 {
+		return ledger.Value{}
+	}
+	return it.node.In(key)
 }
 
 // saidOf returns the word by which a step has a status, "" if it has another.
@@ -151,10 +166,23 @@ func (l *list) tickBelow(c *ledger.Changes, it *item) {
 
 // set writes a status in every place of a task, with the times that its form has.
 func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev reprise.Event) {
+	if more := l.family.besideYesNo(it); status == reprise.Skipped && more.Path != nil {
+		c.Set(more, l.word(status))
+		l.because(c, l.file.Path, it, status)
+		l.stamp(c, it, status, ev.At)
+		return
+	}
+	skips := status == reprise.Skipped && len(l.family.Words[status]) == 0
 	for _, p := range it.places {
+		reworded := ""
+		if p.box.There() {
+			reworded = p.reworded(status, skips)
+		}
 		switch {
-		case p.status == status:
+		case p.status == status && reworded == p.box.Value, p.again && it.places[0].mark != "":
 			continue
+		case p.box.There() && skips:
+			c.Tick(p.box, false)
 		case p.box.There() && (status == reprise.Done || status == reprise.Pending):
 			c.Tick(p.box, status == reprise.Done)
 		case p.box.There():
@@ -167,6 +195,9 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			c.Set(p.value, strconv.FormatBool(status == reprise.Done))
 		default:
 			c.Set(p.value, l.word(status))
+		}
+		if reworded != p.box.Value {
+			c.Reword(p.box, reworded)
 		}
 		l.because(c, p.source.File, it, status)
 	}
@@ -195,8 +226,10 @@ func (l *list) spelt(words []string, status reprise.Status) string {
 	if slices.Contains(words, l.said) {
 		return l.said
 	}
-	if i := slices.IndexFunc(l.statuses, func(used string) bool { return l.means(used) == status }); i >= 0 {
-		return l.statuses[i]
+	for _, means := range []func(word string) reprise.Status{l.family.means, l.means} {
+		if i := slices.IndexFunc(l.statuses, func(used string) bool { return means(used) == status }); i >= 0 {
+			return l.statuses[i]
+		}
 	}
 	used := func(word string) bool {
 		return slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.deciding().word == word })

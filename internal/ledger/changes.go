@@ -492,3 +492,11 @@ func (c *Changes) Mark(t Text, mark string) {
 		f.keep(f.md.SetBox(splice.Where{Line: t.Line}, t.Value, mark))
 	}
 }
+
+// Reword gives the item of a check box another text. It is found by the text that it had, so
+// its box is set before.
+func (c *Changes) Reword(t Text, text string) {
+	if f := c.Markdown(t.File); f != nil && c.err == nil {
+		f.keep(f.md.SetItem(splice.Where{Line: t.Line}, t.Value, text))
+	}
+}

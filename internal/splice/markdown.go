@@ -205,9 +205,33 @@ func (m *Markdown) SetCheck(w Where, label string, ticked bool) error {
 // found as by SetCheck. A ticked box is not ticked again in another spelling.
 func (m *Markdown) SetBox(w Where, label, mark string) error {
 	const op = "set check box"
+	c, err := m.box(op, w, label)
+	if err != nil || c.Mark == mark || c.Ticked && strings.EqualFold(mark, "x") {
+		return err
+	}
+	i := m.line(c.Line)
+	at := m.md.Lines[i].Start + strings.IndexByte(m.md.Lines[i].Text, '[') + 1
+	return m.setBox(op, label+w.String(), patch{at, at + len(c.Mark), mark}, doc.Check{Mark: mark, Text: c.Text, Line: c.Line})
+}
+
+// SetItem gives the item with a check box, which is found as by SetCheck, another text of one
+// line.
+func (m *Markdown) SetItem(w Where, label, text string) error {
+	const op = "set item"
+	c, err := m.box(op, w, label)
+	if err != nil || c.Text == text {
+		return err
+	}
+	l := m.md.Lines[m.line(c.Line)]
+	at := l.Start + max(0, strings.LastIndex(l.Text, c.Text)) // what does not fit does not read back
+	return m.setBox(op, label+w.String(), patch{at, at + len(c.Text), text}, doc.Check{Mark: c.Mark, Text: text, Line: c.Line})
+}
+
+// box finds a check box as SetCheck does.
+func (m *Markdown) box(op string, w Where, label string) (doc.Check, error) {
 	s, err := m.scope(op, w)
 	if err != nil {
-		return err
+		return doc.Check{}, err
 	}
 	var exact, folded []doc.Check
 	for _, c := range append(s.Boxes(), s.Worded()...) {
@@ -225,19 +249,19 @@ func (m *Markdown) SetBox(w Where, label, mark string) error {
 	}
 	switch {
 	case len(exact) == 0:
-		return &Error{op, label + w.String(), ErrNotFound, ""}
+		return doc.Check{}, &Error{op, label + w.String(), ErrNotFound, ""}
 	case len(exact) > 1:
-		return &Error{op, label + w.String(), ErrAmbiguous, ""}
-	case exact[0].Mark == mark, exact[0].Ticked && strings.EqualFold(mark, "x"):
-		return nil
+		return doc.Check{}, &Error{op, label + w.String(), ErrAmbiguous, ""}
 	}
-	i := m.line(exact[0].Line)
-	at := m.md.Lines[i].Start + strings.IndexByte(m.md.Lines[i].Text, '[') + 1
-	patches := []patch{{at, at + len(exact[0].Mark), mark}}
-	return m.commit(op, label+w.String(), change{i, 1, 1}, patches, func(next *doc.Markdown) bool {
+	return exact[0], nil
+}
+
+// setBox applies a patch of a line after which it reads as the item that is wanted.
+func (m *Markdown) setBox(op, what string, p patch, want doc.Check) error {
+	return m.commit(op, what, change{m.line(want.Line), 1, 1}, []patch{p}, func(next *doc.Markdown) bool {
 		for _, c := range append(next.All().Boxes(), next.All().Worded()...) {
-			if c.Line == exact[0].Line {
-				return c.Mark == mark && c.Text == exact[0].Text
+			if c.Line == want.Line {
+				return c.Mark == want.Mark && c.Text == want.Text
 			}
 		}
 		return false
