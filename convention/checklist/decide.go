@@ -33,6 +33,9 @@ func (l *list) decide(run *reprise.Run) {
 		return
 	case p.Total == 0 && l.unfinished() == nil:
 		run.State, run.Reason = reprise.Unreadable, "the list contains no readable task"
+		if len(l.phases) > 0 && len(l.left()) > 0 {
+			run.Reason = "a plan without boxes: which of its tasks are done is unknown"
+		}
 		return
 	case !open && (!l.file.Whole() || l.unread):
 		run.State, run.Reason = reprise.Unreadable, "part of the list cannot be read; of the rest "+so

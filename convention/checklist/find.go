@@ -58,9 +58,11 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 		if l.family.Shared && !strings.ContainsAny(pattern[:1], "._") { // such a folder is the tool's own
 			r := doc.NewReader(fsys)
 			if headed := l.family.Form == Boxes && l.family.heads(r.Open(name).Markdown()); !headed {
-				// In a folder that has the tool's name, steps without a box are those of a list.
-				ours := strings.Contains(pattern, "/"+l.family.Name+"/")
-				if read := l.read(r, name); !read.ours && len(read.items) == 0 && !(ours && len(read.left()) > 0) {
+				// In a folder that has the tool's name, and below the headings of its tasks, steps
+				// without a box are those of a list.
+				read := l.read(r, name)
+				ours := len(read.phases) > 0 || strings.Contains(pattern, "/"+l.family.Name+"/")
+				if !read.ours && len(read.items) == 0 && !(ours && len(read.left()) > 0) {
 					continue
 				}
 			}

@@ -69,6 +69,10 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 	if len(l.items) == 0 {
 		what, hint := "no task is written as an item with a box and its id, so what is done is unknown: ",
 			"write each on a line of its own: `- [ ]` or `- [x]`, its id, its text; or describe them under `"+OwnName+"` in "+ownFile
+		if len(l.phases) > 0 {
+			what = "the steps of its tasks have no boxes, so what is done is unknown: "
+			hint = "write each step of a task as `- [ ]`, or `- [x]` if it is done; a plan that is over can be moved elsewhere"
+		}
 		if l.family.Form != Boxes {
 			what = "no task is where " + l.family.Name + " has them, so these are not read: "
 			hint = "move them there, or describe the file under `" + OwnName + "` in " + ownFile
