@@ -36,10 +36,11 @@ type list struct {
 	current    string // the part of the list that the tool says is being worked on
 	here       ledger.Value
 	overall    []place
-	latest     *doc.File // the file of a task that was changed last
-	unread     bool      // the file of a task cannot be read
-	statuses   []string  // the words for a status that the list says its tasks use
-	said       string    // the word that a task is to be recorded with, if that is known
+	latest     *doc.File                 // the file of a task that was changed last
+	unread     bool                      // the file of a task cannot be read
+	statuses   []string                  // the words for a status that the list says its tasks use
+	legend     map[string]reprise.Status // of the marks that the list explains itself
+	said       string                    // the word that a task is to be recorded with, if that is known
 }
 
 // item is one task.

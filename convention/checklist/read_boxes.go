@@ -32,8 +32,12 @@ func (l *list) readBoxes() {
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
 	var around []outer
+	l.readLegend(md)
 	for _, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
+		if means, ok := l.legend[c.Mark]; ok {
+			at.status = means
+		}
 		c.Text = at.unskipped(c.Text)
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
 		it, ok := l.family.match(c.Text)
@@ -45,7 +49,7 @@ func (l *list) readBoxes() {
 		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
 		}
-		if !ok && "["+c.Mark+"]" == l.family.Parallel {
+		if _, legend := l.legend[c.Mark]; !ok && ("["+c.Mark+"]" == l.family.Parallel || legend && explained.MatchString("["+c.Mark+"] "+c.Text)) {
 			continue // the legend of a mark
 		}
 		if !ok {

@@ -77,6 +77,33 @@ func (f *Family) closes(text string) (status reprise.Status, rest string) {
 	return f.marked(markAfter, text)
 }
 
+// explained matches a mark with all that a legend says of it.
+var explained = regexp.MustCompile("^(?:[^\\[\\]]*[:：])?[\\s>*_`+-]*\\[([^\\[\\]])\\][\\s*_`]*(?:=|:|：|—|–|-|→|means\\b)[\\s*_`]*(\\pL[\\pL _-]*?)[\\s*_`.)]*$")
+
+// readLegend reads what the list itself says of marks that the family does not know. One that
+// it explains twice, or in words that are not those of a status, stays unknown.
+func (l *list) readLegend(md *doc.Markdown) {
+	for _, line := range md.All().Lines() {
+		if !strings.Contains(line.Text, "[") {
+			continue
+		}
+		for _, piece := range strings.FieldsFunc(line.Text, func(r rune) bool { return strings.ContainsRune(",;|·", r) }) {
+			m := explained.FindStringSubmatch(piece)
+			if m == nil || l.family.means(m[1]) != reprise.Unknown || l.family.meaning(nil, m[2]) == reprise.Unknown {
+				continue
+			}
+			if l.legend == nil {
+				l.legend = map[string]reprise.Status{}
+			}
+			status := l.family.meaning(nil, m[2])
+			if was, twice := l.legend[m[1]]; twice && was != status {
+				status = reprise.Unknown
+			}
+			l.legend[m[1]] = status
+		}
+	}
+}
+
 // leftOut is what is written behind the text of a task that is left out, where a box has no mark
 // for that.
 const leftOut = "(skipped)"
