@@ -282,6 +282,18 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 		f.Left, f.After = w.leftSince(ctx, f)
 		f.Found = w.found(f, untracked)
 	}
+	if err := w.expects(f); err != nil {
+		return err
+	}
+	if w.repo != nil {
+		expects, prefix := *f, w.repo.Prefix()
+		w.folders.expects(f, func(name string) bool { return expects.leaves(prefix, name) })
+	}
+	return nil
+}
+
+// expects sets where an attempt must leave what it makes, and what is there before it begins.
+func (w *work) expects(f *Attempt) error {
 	expect := f.Expect
 	f.Expect = nil
 	for _, e := range expect {
@@ -291,10 +303,6 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 			return fmt.Errorf("prepare %s: %w", f.Step, err)
 		}
 		f.Expect = append(f.Expect, e)
-	}
-	if w.repo != nil {
-		expects, prefix := *f, w.repo.Prefix()
-		w.folders.expects(f, func(name string) bool { return expects.leaves(prefix, name) })
 	}
 	return nil
 }

@@ -111,7 +111,9 @@ func (w *work) unsettled() bool { return w.hist.Events > 0 && !w.leftInOrder }
 // mayResume says why the run is not resumed as chosen, nil if it is.
 func (w *work) mayResume(ctx context.Context, l look) error {
 	if l.Decision.Verdict == reprise.BlockedVerdict {
-		return unsafe(w.ref.ID, l.Decision)
+		refused := unsafe(w.ref.ID, l.Decision)
+		refused.Cause = l.refused
+		return refused
 	}
 	if err := w.mayRevise(); err != nil {
 		return err

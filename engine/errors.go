@@ -118,7 +118,12 @@ type UnsafeError struct {
 	Came reprise.Outcome
 	// Begins tells that the run was not even made.
 	Begins bool
+	// Cause is the error that resuming it would end with, nil if it is not that.
+	Cause error
 }
+
+// Unwrap gives the cause.
+func (e *UnsafeError) Unwrap() error { return e.Cause }
 
 // unsafe refuses a run as it was decided.
 func unsafe(run string, d reprise.Decision) *UnsafeError {

@@ -53,7 +53,8 @@ func askedIn(ev reprise.Event) reprise.Asked {
 
 // foresee takes the turns that Resume would take, with a ledger and hands that keep
 // everything to themselves, and returns the events that ask a person something and the
-// steps that are started. It takes no lease and changes nothing.
+// steps that are started. The error is why Resume would refuse. It takes no lease and
+// changes nothing.
 func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts []reprise.Unit, err error) {
 	store, err := e.look()
 	if err != nil {
@@ -83,8 +84,23 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.
 	if err := w.load(); err != nil {
 		return nil, nil, err
 	}
+	if err := w.mayRevise(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := hands.Keep(ctx, w.run, "", true); err != nil {
+		return nil, nil, err
+	}
+	if err := w.revise(ctx); err != nil {
+		return nil, nil, err
+	}
 	if err := w.loop(ctx); err != nil && !errors.Is(err, errShown) {
 		return nil, nil, err
+	}
+	for _, refused := range w.sum.Refused {
+		// What is in the way of a checkout has ways around it, which are offered.
+		if _, offered := errors.AsType[*InTheWayError](refused); !offered && len(hands.starts)+len(p.asked) == 0 {
+			return nil, nil, refused
+		}
 	}
 	return p.asked, hands.starts, nil
 }
@@ -95,12 +111,16 @@ type foresight struct {
 	starts []reprise.Unit
 }
 
-// Prepare implements Hands: only what an earlier process left is looked at.
+// Prepare implements Hands: what an earlier process left is looked at, and what a new
+// attempt must leave. Agents and git are not asked.
 func (h *foresight) Prepare(ctx context.Context, f *Attempt) error {
-	if !f.Recalled {
-		return nil
+	if f.Recalled {
+		return h.previewHands.Prepare(ctx, f)
 	}
-	return h.previewHands.Prepare(ctx, f)
+	if err := h.place(ctx, f, h.checkout); err != nil || f.Dir == "" {
+		return err
+	}
+	return h.expects(f)
 }
 
 // Start implements Hands.

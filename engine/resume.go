@@ -118,7 +118,8 @@ func (e *Engine) orderly() *Engine {
 // look is the view of a run from a close look before it is resumed, with its digest.
 type look struct {
 	*project.View
-	digest string
+	digest  string
+	refused error // what resuming would end with, where that is foreseen
 }
 
 // judge looks closely at the run: evidence from git and processes, and every check. It
@@ -143,7 +144,15 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 }
 
 func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
-	opts.Budget, opts.Foresee, opts.Lapsed, opts.From = w.budget, w.prospect, w.lapsed, w.choice.From
+	opts.Budget, opts.Lapsed, opts.From = w.budget, w.lapsed, w.choice.From
+	var refused error
+	opts.Foresee = func(ctx context.Context, ref reprise.Ref) (project.Foreseen, error) {
+		seen, err := w.prospect(ctx, ref)
+		if ref == w.ref {
+			refused = err
+		}
+		return seen, err
+	}
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err
@@ -159,7 +168,7 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 	}
 	if r := j.Find(w.ref); r != nil {
 		w.again = j.View(r).Again
-		return look{j.View(r), j.Digest(r)}, nil
+		return look{j.View(r), j.Digest(r), refused}, nil
 	}
 	// It is not where runs are looked for; its files still count.
 	return look{View: w.view}, nil

@@ -109,9 +109,9 @@ func working(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, again []
 	slices.Sort(ask)
 	works = map[string]bool{}
 	state := states(repo, runs)
-	err := repo.Edits(ctx, slices.Compact(ask), func(commit, name, _, _ string) {
-		if !state(name) {
-			works[commit] = true
+	err := repo.Edits(ctx, slices.Compact(ask), func(e gitx.Edited) {
+		if !state(e.Name) {
+			works[e.Commit] = true
 		}
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -303,20 +304,25 @@ func (v *View) asks() (out []reprise.Asked) {
 	return slices.DeleteFunc(out, func(q reprise.Asked) bool { return v.Run.Question(q.ID) != nil })
 }
 
-// foresee adds what resuming the run would ask, according to the engine, and reports
-// whether that changes the decision.
+// foresee adds what resuming the run would ask, or why it would be refused, according to
+// the engine, and reports whether that changes the decision.
 func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref) (Foreseen, error)) (seen Foreseen, changed bool) {
 	r, d := v.Run, v.Decision
 	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && len(r.Asks) > 0
-	if ask == nil || len(v.Events) == 0 || !resumes || d.Verdict == reprise.BlockedVerdict {
+	if ask == nil || !resumes || d.Verdict == reprise.BlockedVerdict {
 		return seen, false
 	}
 	seen, err := ask(ctx, r.Ref)
 	if err != nil {
-		r.Report(reprise.Finding{
-			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: "whether resuming will ask something is unknown: " + err.Error(),
-		})
+		f := reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "nothing can be started: " + err.Error(), Hint: "fix that first; `reprise check " + reprise.Pasted(r.ID, "RUN") + "` looks again",
+		}
+		var todo interface{ Hint() string }
+		if errors.As(err, &todo) {
+			f.Hint = todo.Hint()
+		}
+		r.Report(f)
 		return seen, true
 	}
 	changed = len(seen.Asks)+len(r.Asks) > 0

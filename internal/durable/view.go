@@ -44,7 +44,11 @@ func (e *LinkError) Error() string {
 
 // Hint says what a person can do.
 func (e *LinkError) Hint() string {
-	return fmt.Sprintf("state behind a link is read and never changed: put what %q leads to in its place, then start again", e.Link)
+	link, to := reprise.Pasted(e.Link, "LINK"), path.Join(path.Dir(e.Link), e.Target)
+	if path.IsAbs(e.Target) {
+		to = e.Target
+	}
+	return fmt.Sprintf("state behind a link is read and never changed: `rm %s && cp -R %s %s` puts a copy in its place", link, reprise.Pasted(to, "TARGET"), link)
 }
 
 // Unwrap tells that there is no regular file.

@@ -79,8 +79,8 @@ func (r *Repo) Print(name string) (reprise.Hash, error) {
 		return reprise.HashOf([]byte("link " + to)), err
 	case info.IsDir():
 		p, err := findGitDir(at)
-		if err != nil {
-			return reprise.Hash{}, err
+		if err != nil || p.top != at {
+			return reprise.Hash{}, err // of a folder that is no repository git commits nothing
 		}
 		branch, commit := headFile(p.gitDir)
 		return reprise.HashOf([]byte("at " + cmp.Or(commit, refFile(p.commonDir, branch)))), nil

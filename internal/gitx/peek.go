@@ -129,7 +129,7 @@ func (r *Repo) heads(ctx context.Context, git *reprise.Git, files []string) {
 			if !asked || len(words) != 3 || !strings.HasPrefix(words[0], "100") {
 				return nil
 			}
-			if same[name] = blobAt(root, name, len(words[2])) == words[2]; !same[name] {
+			if same[name] = blobAt(root, Edited{Name: name, Is: words[2]}) == words[2]; !same[name] {
 				was[name] = words[2]
 			}
 			return nil

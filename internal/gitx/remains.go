@@ -66,13 +66,14 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, since 
 			lines[i] += " " + from
 		}
 	}
-	err = r.diffTrees(ctx, lines, func(commit, name, was, is string) {
+	err = r.diffTrees(ctx, lines, func(e Edited) {
+		commit, name, was, is := e.Commit, e.Name, e.Was, e.Is
 		if except(name) {
 			return
 		}
 		in := tally(name)
 		a := in[commit]
-		switch now := blobAt(root, name, len(was)); {
+		switch now := blobAt(root, e); {
 		case none(now) && !none(is):
 			gone[commit] = append(gone[commit], name)
 			return
@@ -136,13 +137,20 @@ func (r *Repo) lostIn(ctx context.Context, top string, commits []string) (map[st
 	for i := range lines {
 		lines[i] += " " + at.head // what it adds to the head, as if that were its parent
 	}
-	err := r.diffTrees(ctx, lines, func(commit, name, _, _ string) { out[commit+" "+name] = true }, "--find-renames=100%", "--diff-filter=A")
+	err := r.diffTrees(ctx, lines, func(e Edited) { out[e.Commit+" "+e.Name] = true }, "--find-renames=100%", "--diff-filter=A")
 	return out, err
+}
+
+// Edited is what a commit did to a file: Was and Is are the names of its content, zeros
+// where there is none. Module is set if it is a submodule after it.
+type Edited struct {
+	Commit, Name, Was, Is string
+	Module                bool
 }
 
 // Edits hands over the changes of commits to files, as Remains looks at them: a merge has
 // none. What was found counts also with an error, which tells what was not looked at.
-func (r *Repo) Edits(ctx context.Context, commits []string, use func(commit, name, was, is string)) (missed error) {
+func (r *Repo) Edits(ctx context.Context, commits []string, use func(Edited)) (missed error) {
 	known := slices.DeleteFunc(slices.Clone(commits), func(c string) bool { return !objectName(c) })
 	for some := range slices.Chunk(known, maxLooked) {
 		missed = cmp.Or(missed, r.diffTrees(ctx, some, use, "--root", "--no-renames"))
@@ -164,7 +172,7 @@ func empty(digits int) string {
 // diffTrees reads the changes of commits to files. A line of the input is a commit, with
 // another one in place of its parents behind it. It is an error if a commit has more changes
 // than are looked at; use got the first of them.
-func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, name, was, is string), args ...string) error {
+func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(Edited), args ...string) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -187,7 +195,7 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, n
 				return fmt.Errorf("change %q is not understood", word)
 			}
 			if listed++; listed <= maxFiles {
-				use(commit, name, part[2], part[3])
+				use(Edited{commit, name, part[2], part[3], part[1] == "160000"})
 			} else {
 				over = fmt.Errorf("commit %.12s has changes in more than %d files", commit, maxFiles)
 			}
@@ -197,18 +205,18 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(commit, n
 	return cmp.Or(err, over)
 }
 
-// blobAt is the name that git would give to what a file holds, as long as its others
-// are: zeros where nothing is there, "" where that cannot be told. Of another repository it is
-// the commit that is checked out there.
-func blobAt(root *os.Root, name string, digits int) string {
-	name = filepath.FromSlash(name)
+// blobAt is the name that git would give to what an edited file holds now, as long as its
+// others are: zeros where nothing is there, "" where that cannot be told. Of a submodule it is
+// the commit that is checked out there; a folder in place of a file is no file.
+func blobAt(root *os.Root, e Edited) string {
+	name, digits := filepath.FromSlash(e.Name), len(e.Is)
 	info, err := root.Lstat(name)
 	var h hash.Hash = sha1.New()
 	if digits == 2*sha256.Size {
 		h = sha256.New()
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && info.IsDir() && !e.Module:
 		return strings.Repeat("0", digits)
 	case err != nil:
 		return ""

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"strings"
 )
 
 // Removed tells of commits, by whole hash, which of their files are neither in the head nor
@@ -24,9 +23,9 @@ func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]stri
 		return out, err
 	}
 	defer root.Close()
-	err = r.diffTrees(ctx, lines, func(commit, name, _, is string) {
-		if now := blobAt(root, name, len(is)); now != "" && strings.Trim(now, "0") == "" {
-			out[commit] = append(out[commit], relSlash(r.prefix, name))
+	err = r.diffTrees(ctx, lines, func(e Edited) {
+		if none(blobAt(root, e)) {
+			out[e.Commit] = append(out[e.Commit], relSlash(r.prefix, e.Name))
 		}
 	}, renames(r.partial), "--diff-filter=A")
 	return out, cmp.Or(err, over)
@@ -37,8 +36,8 @@ func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]stri
 func (r *Repo) Wrote(ctx context.Context, commits []string) (map[string][]string, error) {
 	known, over := bounded(commits)
 	out := map[string][]string{}
-	err := r.diffTrees(ctx, known, func(commit, name, _, _ string) {
-		out[commit] = append(out[commit], relSlash(r.prefix, name))
+	err := r.diffTrees(ctx, known, func(e Edited) {
+		out[e.Commit] = append(out[e.Commit], relSlash(r.prefix, e.Name))
 	}, "--root", "--no-renames", "--diff-filter=AM")
 	return out, cmp.Or(err, over)
 }

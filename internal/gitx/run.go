@@ -122,11 +122,15 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 	}
 	stderr := &head{limit: 8 << 10}
 	cmd.Stderr = stderr
+	what := args[0]
+	if what == "-c" {
+		what = args[2]
+	}
 	fail := func(err error) error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return &callError{what: args[0], stderr: stderr.String(), err: err}
+		return &callError{what: what, stderr: stderr.String(), err: err}
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -28,25 +28,24 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 		return nil, err
 	}
 	defer root.Close()
-	type edit struct{ commit, was, is string }
-	edits, order := map[string][]edit{}, map[string]int{}
+	edits, order := map[string][]Edited{}, map[string]int{}
 	for i, c := range commits {
 		order[c] = i
 	}
-	missed := r.Edits(ctx, commits, func(commit, name, was, is string) {
-		if !except(name) {
-			edits[name] = append(edits[name], edit{commit, was, is})
+	missed := r.Edits(ctx, commits, func(e Edited) {
+		if !except(e.Name) {
+			edits[e.Name] = append(edits[e.Name], e)
 		}
 	})
 	out, gone := map[string]reprise.Taken{}, map[string][]string{} // names that are gone, by the last commit that has them
 	uncommitted := func(name string) bool {
 		return slices.ContainsFunc(changed, func(c reprise.Change) bool { return c.Worktree == "" && !c.Untracked && c.Path == name })
 	}
-	note := func(of []edit, use func(t *reprise.Taken)) {
+	note := func(of []Edited, use func(t *reprise.Taken)) {
 		for _, e := range of {
-			t := out[e.commit]
+			t := out[e.Commit]
 			use(&t)
-			out[e.commit] = t
+			out[e.Commit] = t
 		}
 	}
 	left := func(t *reprise.Taken) { t.Left++ }
@@ -55,17 +54,17 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 		if aside(name) {
 			left = func(*reprise.Taken) {}
 		}
-		slices.SortStableFunc(all, func(a, b edit) int { return order[a.commit] - order[b.commit] })
-		now, back := blobAt(root, name, len(all[0].is)), 0
-		all = slices.DeleteFunc(all, func(e edit) bool { return now == e.is && r.foundAs(found[e.commit], name) })
+		slices.SortStableFunc(all, func(a, b Edited) int { return order[a.Commit] - order[b.Commit] })
+		now, back := blobAt(root, all[0]), 0
+		all = slices.DeleteFunc(all, func(e Edited) bool { return now == e.Is && r.foundAs(found[e.Commit], name) })
 		edits[name] = all
 		if now == "" && unfilled(root, name) {
 			missed = cmp.Or(missed, fmt.Errorf("submodule %q is not checked out, and steps that are done worked in it; `git submodule update --init --force %s` checks it out",
 				name, reprise.Pasted(relSlash(r.prefix, name), "FOLDER")))
 		}
-		i := slices.IndexFunc(all, func(e edit) bool { return now == e.is || now == e.was })
+		i := slices.IndexFunc(all, func(e Edited) bool { return now == e.Is || now == e.Was })
 		switch {
-		case i >= 0 && now == all[i].is:
+		case i >= 0 && now == all[i].Is:
 			back = i
 			if !aside(name) {
 				note(all[i:i+1], func(t *reprise.Taken) { t.Here++ })
@@ -81,7 +80,7 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 		switch open := uncommitted(path); {
 		case back == 0:
 		case none(now) && !open:
-			gone[all[0].commit] = append(gone[all[0].commit], name)
+			gone[all[0].Commit] = append(gone[all[0].Commit], name)
 		default:
 			note(all[:back], func(t *reprise.Taken) {
 				if none(now) {

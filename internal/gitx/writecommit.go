@@ -84,7 +84,8 @@ func (r *Repo) commit(ctx context.Context, only []string, as map[string][]byte, 
 		return "", nil
 	}
 	if len(paths) > 0 {
-		if err := c.git.feed(ctx, paths, append([]string{"add", "--all"}, fromInput...)...); err != nil {
+		// Work counts where it was done: git add skips what a sparse checkout leaves out.
+		if err := c.git.feed(ctx, paths, append([]string{"-c", "core.sparseCheckout=false", "add", "--all"}, fromInput...)...); err != nil {
 			return "", c.met("commit in", err) // the index was not changed
 		}
 	}
