@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -38,12 +39,28 @@ func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref) (proj
 }
 
 func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.Foreseen, err error) {
-	events, starts, err := e.foresee(ctx, ref)
-	for _, ev := range events {
+	asked, starts, err := e.foresee(ctx, ref)
+	for _, ev := range asked {
 		out.Asks = append(out.Asks, askedIn(ev))
 	}
-	out.Starts = starts
+	if starts != nil {
+		out.Starts = starts.units
+	}
 	return out, err
+}
+
+// Refused tells, before anything is written, that no agent is configured or installed for
+// any of the steps that Resume would start first, or for a known one that comes after them.
+// It is nil where Resume refuses for another reason: a close look tells of that.
+func (e *Engine) Refused(ctx context.Context, ref reprise.Ref) error {
+	if e.servesAll() {
+		return nil // it need not be looked at so closely
+	}
+	_, starts, err := e.foresee(ctx, ref)
+	if err != nil || starts == nil {
+		return nil
+	}
+	return starts.unserved
 }
 
 // askedIn is the question that an event asks.
@@ -52,10 +69,10 @@ func askedIn(ev reprise.Event) reprise.Asked {
 }
 
 // foresee takes the turns that Resume would take, with a ledger and hands that keep
-// everything to themselves, and returns the events that ask a person something and the
-// steps that are started. The error is why Resume would refuse. It takes no lease and
+// everything to themselves, and returns the events that ask a person something and what is
+// started, nil if the run is not made yet. The error is why Resume would refuse. It takes no lease and
 // changes nothing.
-func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts []reprise.Unit, err error) {
+func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts *foresight, err error) {
 	store, err := e.look()
 	if err != nil {
 		return nil, nil, err
@@ -98,17 +115,23 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.
 	}
 	for _, refused := range w.sum.Refused {
 		// What is in the way of a checkout has ways around it, which are offered.
-		if _, offered := errors.AsType[*InTheWayError](refused); !offered && len(hands.starts)+len(p.asked) == 0 {
+		if _, offered := errors.AsType[*InTheWayError](refused); !offered && len(hands.units)+len(p.asked) == 0 {
 			return nil, nil, refused
 		}
 	}
-	return p.asked, hands.starts, nil
+	if hands.served {
+		hands.unserved = w.unserved(hands.units)
+	}
+	return p.asked, hands, nil
 }
 
-// foresight are hands for which every attempt stays at work.
+// foresight are hands for which every attempt stays at work. unserved is why none of them
+// could be started, or one that comes later, nil if nothing is known to be in the way.
 type foresight struct {
 	*previewHands
-	starts []reprise.Unit
+	units    []reprise.Unit
+	served   bool
+	unserved error
 }
 
 // Prepare implements Hands: what an earlier process left is looked at, and what a new
@@ -125,7 +148,13 @@ func (h *foresight) Prepare(ctx context.Context, f *Attempt) error {
 
 // Start implements Hands.
 func (h *foresight) Start(_ context.Context, f *Attempt) error {
-	h.starts = append(h.starts, f.Unit)
+	h.units = append(h.units, f.Unit)
+	if h.served || f.Child != nil {
+		h.served = true
+		return nil
+	}
+	_, err := h.bind(f.Assignment)
+	h.served, h.unserved = err == nil, cmp.Or(h.unserved, err)
 	return nil
 }
 

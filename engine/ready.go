@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,22 +8,6 @@ import (
 	"reprise"
 	"reprise/agent"
 )
-
-// Refused tells, before anything is written, why Resume would refuse work that comes to
-// nothing: no agent is configured or installed for any of the steps that would be started
-// first, or for a known one that comes after them, or none can be started before a person
-// decides. It is nil where Resume would begin, and where the work cannot be previewed: then
-// Preview says why.
-func (e *Engine) Refused(ctx context.Context, ref reprise.Ref, c Choice) error {
-	if e.servesAll() {
-		return nil // it need not be looked at so closely
-	}
-	p, err := e.Preview(ctx, ref, c)
-	if err != nil {
-		return nil
-	}
-	return p.Refused
-}
 
 // refuses fills in why the previewed work would be refused.
 func (e *Engine) refuses(p *Preview) {

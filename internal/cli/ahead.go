@@ -50,7 +50,7 @@ func (s *job) ahead() func(judged) ahead {
 		if !ok {
 			next = ahead{who: who(j)}
 			if e := s.begins(j); e != nil {
-				next.refused = e.Refused(s.ctx, j.run.Ref, engine.Choice{})
+				next.refused = e.Refused(s.ctx, j.run.Ref)
 				if j.sessions {
 					next.session = s.sessionOf(e, j, engine.Choice{Option: reprise.OptionContinue})
 				}
