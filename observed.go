@@ -117,6 +117,22 @@ type Git struct {
 	Known map[string]bool
 }
 
+// PlaceOf is the checkout that a run continues in, "" for the one that is looked at. It is
+// unknown where git does not have the one that the run names.
+func (g *Git) PlaceOf(r *Run) (dir string, known bool) {
+	own := r.Worktree != "" && path.Clean(r.Worktree) != "."
+	if !own && (r.Branch == "" || r.Branch == g.Branch) {
+		return "", true
+	}
+	i := slices.IndexFunc(g.Worktrees, func(w Worktree) bool {
+		return !w.Gone && !w.Bare && (own && w.Path == path.Clean(r.Worktree) || !own && w.Branch == r.Branch)
+	})
+	if i < 0 {
+		return "", !own
+	}
+	return g.Worktrees[i].Path, true
+}
+
 // Unmerged is what a branch, but not the head, has of open runs.
 type Unmerged struct {
 	Branch string

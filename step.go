@@ -86,6 +86,9 @@ type Acceptance struct {
 	Changed []Expected `json:",omitempty"`
 }
 
+// SaidAlone says, behind the name of a step, that WordAlone is set.
+const SaidAlone = ": the agent said it is done and changed nothing"
+
 // Unrecorded returns the commits that may contain part of a step: they name it or its
 // part, and the ledger does not mention them.
 func (s *Step) Unrecorded() []Evidence {

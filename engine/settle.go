@@ -282,7 +282,7 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 
 // nothingMade says that a step was accepted by its agent's word alone.
 func nothingMade(step string) reprise.Finding {
-	return reprise.Finding{Code: reprise.CodeNothingMade, Severity: reprise.Warning, Subject: step, Message: step + ": the agent said it is done and changed nothing"}
+	return reprise.Finding{Code: reprise.CodeNothingMade, Severity: reprise.Warning, Subject: step, Message: step + reprise.SaidAlone}
 }
 
 // complete adds to an event about an attempt its session, what it changed and no commit

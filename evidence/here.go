@@ -128,7 +128,7 @@ func taken(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Ru
 		if r == nil || !r.State.Open() && r.State != reprise.Complete {
 			continue
 		}
-		if dir, known := worksIn(r, o.Git); known && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Accepted != nil && stands[s.Accepted.Commit] != "" }) {
+		if dir, known := o.Git.PlaceOf(r); known && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Accepted != nil && stands[s.Accepted.Commit] != "" }) {
 			at[dir] = append(at[dir], r)
 		}
 	}
@@ -138,22 +138,6 @@ func taken(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Ru
 		}
 	}
 	return problem
-}
-
-// worksIn is the checkout that a run continues in, "" for the one that is looked at. It is
-// unknown where git does not have the one that the run names.
-func worksIn(r *reprise.Run, git *reprise.Git) (dir string, known bool) {
-	own := r.Worktree != "" && path.Clean(r.Worktree) != "."
-	if !own && (r.Branch == "" || r.Branch == git.Branch) {
-		return "", true
-	}
-	i := slices.IndexFunc(git.Worktrees, func(w reprise.Worktree) bool {
-		return !w.Gone && !w.Bare && (own && w.Path == path.Clean(r.Worktree) || !own && w.Branch == r.Branch)
-	})
-	if i < 0 {
-		return "", !own
-	}
-	return git.Worktrees[i].Path, true
 }
 
 // takenIn is taken for the runs that continue in one checkout.

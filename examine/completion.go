@@ -102,7 +102,7 @@ func nothingMade(r *reprise.Run, _ *World) (out []reprise.Finding) {
 		if s := &r.Steps[i]; s.Status == reprise.Done && s.Accepted != nil && s.Accepted.WordAlone {
 			out = append(out, reprise.Finding{
 				Subject: s.ID, Source: s.Source,
-				Message: name(s.ID) + ": the agent said it is done and changed nothing",
+				Message: name(s.ID) + reprise.SaidAlone,
 				Hint: fmt.Sprintf("check whether it was done before; if not, `reprise resume %s --from %s` does it again",
 					reprise.Pasted(r.ID, "RUN"), reprise.Pasted(s.ID, "STEP")),
 			})

@@ -143,12 +143,11 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 // gitIn is the command git for where a run continues.
 func gitIn(r *reprise.Run, o *World) string {
 	dir := ""
-	if elsewhere(r) {
-		dir = r.Worktree
-	} else if o.Git != nil && r.Branch != "" && r.Branch != o.Git.Branch {
-		if i := slices.IndexFunc(o.Git.Worktrees, func(w reprise.Worktree) bool { return !w.Gone && w.Branch == r.Branch }); i >= 0 {
-			dir = o.Git.Worktrees[i].Path
-		}
+	if o.Git != nil {
+		dir, _ = o.Git.PlaceOf(r)
+	}
+	if dir == "" && elsewhere(r) {
+		dir = r.Worktree // which git does not have
 	}
 	if dir == "" {
 		return "git"
