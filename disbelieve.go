@@ -76,18 +76,24 @@ func (r *Run) askAgain(asked map[string]*Question) {
 }
 
 // disbelieve downgrades to a claim what only the files call done. In our own runs that is
-// everything without a recorded end; in a list also whatever was cut off, since its agent
-// may tick boxes at any time; elsewhere only what an attempt at another step marked done.
-func (r *Run) disbelieve(own, listed bool) {
+// everything without a recorded end; elsewhere whatever is at work or was cut off, since
+// its agent may write that at any time, and what an attempt at another step marked done.
+func (r *Run) disbelieve(own bool) {
+	doubts := false
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		doubted := own || s.oversteppedBy != "" || listed && s.journal == underWay
+		if s.oversteppedBy != "" && s.Optional && s.journal != ended {
+			doubts = true
+			r.excused(s)
+		}
+		doubted := own || s.oversteppedBy != "" || s.journal == underWay
 		if !s.Status.Closed() || s.journal == ended || !doubted {
 			continue
 		}
+		doubts = true
 		why := "it was started, and no end of it is on record"
 		if s.journal == underWay {
-			s.Status = InProgress
+			s.filed, s.Status = s.Status, InProgress
 		} else {
 			why = "nothing here did it"
 			s.Status, s.Claimed = Unknown, true
@@ -96,23 +102,64 @@ func (r *Run) disbelieve(own, listed bool) {
 				message = s.ID + " is marked done, but the attempt at " + s.oversteppedBy + ", whose job it was not, marked it"
 			}
 			r.Report(Finding{
-				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.said(), Message: message,
+				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.Said(), Message: message,
 				Hint: "look whether its work is there; `reprise resume` asks before anything builds on it",
 			})
 		}
-		if !slices.ContainsFunc(r.Next, func(n Unit) bool { return n.ID == s.ID }) && r.ready(s) {
-			u := s.Unit(why)
-			u.Path = cmp.Or(u.Path, r.Path)
-			r.Next = append(r.Next, u)
-		}
-		if r.State == Complete {
-			r.State, r.Reason = Interrupted, s.ID+" is marked done: "+why
-		}
+		r.opens(s, why, s.ID+" is marked done: "+why)
+	}
+	if doubts { // what comes once all steps are done does not come yet
+		r.Next = slices.DeleteFunc(r.Next, func(u Unit) bool {
+			s := r.Step(u.ID)
+			return s == nil && r.part(u.ID) == nil || s != nil && !r.ready(s)
+		})
 	}
 }
 
-// said returns the place where the files state the status of the step.
-func (s *Step) said() Source {
+// excused makes a step required again that an attempt at another one marked optional.
+func (r *Run) excused(s *Step) {
+	s.Optional = false
+	if s.Status.Closed() {
+		return
+	}
+	why := "the attempt at " + s.oversteppedBy + ", whose job it was not, marked it optional"
+	r.Report(Finding{
+		Code: CodeStepsChanged, Severity: Warning, Subject: s.ID, Source: s.Said(),
+		Message: s.ID + " had to be done: " + why,
+		Hint:    "`reprise resume` does it; `reprise resume " + Pasted(r.ID, "RUN") + " --skip " + Pasted(s.ID, "STEP") + "` leaves it out",
+	})
+	r.opens(s, why, s.ID+" is open: "+why)
+}
+
+// opens offers a step that is not done although the files say that it needs no work. What
+// they say of the end of the run was written with that.
+func (r *Run) opens(s *Step, why, reason string) {
+	if !slices.ContainsFunc(r.Next, func(n Unit) bool { return n.ID == s.ID }) && r.ready(s) {
+		u := s.Unit(why)
+		u.Path = cmp.Or(u.Path, r.Path)
+		r.Next = append(r.Next, u)
+	}
+	if r.State == Complete || r.State == Stopped {
+		r.State, r.Reason = Interrupted, reason
+		r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Code == CodeClosedOpen && f.Subject == r.ID })
+	}
+}
+
+// AsFiled returns the run with the status that its files give a step whose attempt ends
+// now. For everything else that step is open until its end is recorded.
+func (r *Run) AsFiled(id string) *Run {
+	s := r.Step(id)
+	if s == nil || !s.filed.Closed() {
+		return r
+	}
+	r = r.Clone()
+	s = r.Step(id)
+	s.Status = s.filed
+	return r
+}
+
+// Said returns the place where the files state the status of the step.
+func (s *Step) Said() Source {
 	for _, c := range s.Claims {
 		if c.Won {
 			return c.Source
@@ -130,5 +177,5 @@ func (r *Run) Overstep(events []Event) {
 			s.oversteppedBy = events[i].By
 		}
 	}
-	r.disbelieve(false, false)
+	r.disbelieve(false)
 }

@@ -41,8 +41,8 @@ const (
 	SessionCheckpoint EventKind = "session_checkpoint"
 	// An attempt's agent reported that it began or finished something; see Reported.
 	StepReported EventKind = "step_reported"
-	// An attempt at the step By marked this step done, or deleted it from the list where
-	// it stood as Listed. Neither was its job.
+	// An attempt at the step By marked this step done or optional, in the file Expect, or
+	// deleted it from the list where it stood as Listed. None of that was its job.
 	StepOverstepped EventKind = "step_overstepped"
 	EngineLeft      EventKind = "engine_left" // the engine stopped working on the run in an orderly way
 	// An unused answer no longer counts: what it was given for is done again, or the run
@@ -201,6 +201,8 @@ type Listed struct {
 	// task or heading above them, or "" at the top.
 	Text  string `json:"text,omitempty"`
 	After string `json:"after,omitempty"`
+	// Required is set if it had to be done.
+	Required bool `json:"required,omitempty"`
 }
 
 // TrailerKey is the name of the commit trailer that identifies the attempt and step that

@@ -33,7 +33,7 @@ func (r *Run) recall(events []Event, own bool) {
 	stages := map[string]bool{}
 	asked := map[string]*Question{}
 	var order []string
-	stopped, begun, listed := false, false, false
+	stopped, begun := false, false
 	withdrawn := map[string]bool{}
 	var limits limits
 	for i := range events {
@@ -69,7 +69,7 @@ func (r *Run) recall(events []Event, own bool) {
 		case RunResumed:
 			stopped = false
 		case StepStarted:
-			begun, listed = true, listed || ev.Open != nil
+			begun = true
 		case RunStopped:
 			stopped = ev.Outcome != "paused"
 		}
@@ -103,7 +103,7 @@ func (r *Run) recall(events []Event, own bool) {
 	if own {
 		r.askAgain(asked)
 	}
-	r.disbelieve(own, listed)
+	r.disbelieve(own)
 	r.askedFor()
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
@@ -283,6 +283,11 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 		have.By, have.Own = q.By, q.Own
 		// A restarted step loses the traces in the files that its answer was used.
 		have.Applied = have.Applied || have.Answered && (withdrawn || q.Applied && have.Answer == q.Answer)
+		if q.Closed && q.Answered && have.Answer == q.Answer {
+			// Some files call an answer used as soon as it is written. What follows from a
+			// decision is recorded here.
+			have.Applied = q.Applied
+		}
 		return
 	}
 	if q.Text == "" {

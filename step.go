@@ -51,9 +51,11 @@ type Step struct {
 	Parts []Step
 
 	// journal is the step's status according to the journal alone; oversteppedBy is the
-	// step whose attempt marked this one done, or "".
+	// step whose attempt marked this one done, or ""; filed is the status in the files
+	// while that is not believed, since an attempt has no recorded end, else zero.
 	journal       standing
 	oversteppedBy string
+	filed         Status
 
 	// Grade says how well a Done is supported, Evidence by what. Both are set when claims
 	// are compared with what the world says.

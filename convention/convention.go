@@ -43,9 +43,8 @@ type Entry struct {
 	// Aim puts into a run what its place in git's history tells of where it continues.
 	// Who looks and who works call it, so that they agree.
 	Aim func(fsys fs.FS, r *reprise.Run, past []reprise.Version)
-	// Open gives the steps that are open, as they stand in the files, where an attempt
-	// closes its own step and no other. In other conventions agents keep the state of the
-	// run themselves, or write none.
+	// Open gives the steps that are open, as they stand in the files, where the run is a
+	// list, in which anyone can tick a box and remove a line.
 	Open func(fsys fs.FS, r *reprise.Run) []reprise.Listed
 	// PutAway gives the place of a run that was moved to an archive, where its work is over.
 	PutAway func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool)

@@ -135,8 +135,8 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 			s.MadeBefore, s.Reply = true, &reprise.Reply{Outcome: "done"}
 		}}, "landed: resolved landed"},
 		"its commit, too":                         {[]func(*Seen){lacks, func(s *Seen) { s.MadeBefore, s.Commits = true, &Commits{Accepted: "abc"} }}, "landed: resolved landed"},
-		"its files call it done":                  {[]func(*Seen){func(s *Seen) { s.Filed = "done" }}, "landed: resolved landed"},
-		"a list calls it done":                    {[]func(*Seen){looked, func(s *Seen) { s.Filed, s.Listed = "done", true }}, "resolved ask question_asked"},
+		"only its files call it done":             {[]func(*Seen){looked, func(s *Seen) { s.Filed = "done" }}, "resolved ask question_asked"},
+		"only they do, and it may be done twice":  {[]func(*Seen){looked, policy(reprise.Rerun), func(s *Seen) { s.Filed = "done" }}, "resolved rerun reset cut-off"},
 		"a file that is there shows nothing":      {[]func(*Seen){looked, expects}, "resolved rerun reset cut-off"},
 		"its files call it done, and lack it":     {[]func(*Seen){lacks, func(s *Seen) { s.Filed = "done" }}, "resolved rerun reset cut-off"},
 		"its command is asked":                    {[]func(*Seen){looked, verify}, "verify"},

@@ -113,8 +113,6 @@ func unseen(s *Seen) Ending {
 		return Ending{Record: []reprise.Event{s.ours(reprise.StepReset, "cut-off", "its own run continues where it stands")}}
 	case s.Held != nil && !s.Git:
 		return held(errNoRepository) // that there is no git makes no commit of it
-	case s.Filed != "" && s.Missing == "" && !s.Listed:
-		return landed(s, "its files call it "+s.Filed)
 	}
 	asked := s.Run.Question(cutOffQuestion(s.Step, s.Number))
 	if asked != nil && asked.Answered && asked.Option(asked.Answer) != saidLanded {
@@ -130,14 +128,13 @@ func unseen(s *Seen) Ending {
 	if e, ok := contradicted(s); ok {
 		return e
 	}
-	if s.Filed != "" && s.Listed {
-		return askWhatHappened(s) // a box is ticked by an agent that begins, or by a person
-	}
 	why, policy := "nothing shows that it was finished", policyOf(s.Assignment)
 	if s.Held != nil {
 		why = "it was finished and not committed, and " + s.whatChanged()
 	}
-	if policy == reprise.AskWho || s.Held != nil && policy != reprise.Rerun {
+	// What its files say was written by an agent that began, or by a person.
+	claimed := s.Filed != "" && s.Missing == ""
+	if policy == reprise.AskWho || (s.Held != nil || claimed) && policy != reprise.Rerun {
 		return askWhatHappened(s)
 	}
 	return runAgain(s, why)

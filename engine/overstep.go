@@ -3,21 +3,34 @@ package engine
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/convention"
+	"reprise/project"
 )
 
 // opened gives the steps that are open while an attempt begins, where it is to close its
 // own and no other; nil elsewhere, and where the journal tells them already. What is at
 // work may have closed or removed some since: those are judged at its end.
 func (w *work) opened() []reprise.Listed {
-	open := convention.Of(w.ref.Layout).Open
-	if open == nil {
-		return nil
+	known, out := convention.Of(w.ref.Layout), []reprise.Listed{}
+	switch {
+	case known.Open != nil:
+		out = known.Open(w.led.Files(), w.run)
+	case w.own(), w.run.Kind.Facts().Phased && !w.run.Kind.Facts().Stories, known.Reopens != nil:
+		return nil // its journal alone counts, or all its steps follow from one word
+	default:
+		for i := range w.run.Steps {
+			if s := &w.run.Steps[i]; !s.Status.Closed() {
+				out = append(out, reprise.Listed{ID: s.ID, Title: s.Title})
+			}
+		}
 	}
-	out := open(w.led.Files(), w.run)
+	for i := range out {
+		if s := w.run.Step(out[i].ID); s != nil && s.Removed == nil {
+			out[i].Required = !s.Optional
+		}
+	}
 	if len(w.hist.Open()) > 0 {
 		for _, l := range w.hist.Listed {
 			if !slices.ContainsFunc(out, func(o reprise.Listed) bool { return o.ID == l.ID }) {
@@ -35,7 +48,7 @@ func (w *work) opened() []reprise.Listed {
 // none of their own, and which were removed, its own included: a person is asked before
 // anything builds on that.
 func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
-	if convention.Of(w.ref.Layout).Open != nil && w.hist.Listed == nil && s.Number > 0 {
+	if w.lists() && w.hist.Listed == nil && s.Number > 0 {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeStepsChanged, Severity: reprise.Warning, Subject: s.Step, Source: reprise.Source{File: w.ref.Path},
 			Message: "whether the attempt at " + s.Step + " marked other tasks done, or removed some, is unknown: no record shows which were open when it began",
@@ -45,36 +58,23 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 	if w.files.State == reprise.Unreadable {
 		return nil // that tells nothing of a single step
 	}
-	var events []reprise.Event
-	for _, l := range w.hist.Listed {
-		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: s.Step, Actor: actor}
-		now := w.run.Step(l.ID)
-		if now == nil {
-			ev.Listed = &l
-		}
-		inParts := slices.ContainsFunc(w.run.Steps, func(p reprise.Step) bool { return strings.HasPrefix(p.ID, l.ID+".") && !p.Status.Closed() })
-		own := l.ID == s.Step
-		switch {
-		case inParts, !own && w.hist.Step(l.ID).Open != nil:
-		case own && (now != nil || w.continued(l.ID)):
-		case now == nil || now.Status.Closed():
-			events = append(events, ev)
-		}
-	}
+	events := project.Overstepped(w.run, w.hist, s.Step)
 	if len(events) == 0 {
 		return nil
+	}
+	for i := range events {
+		ev := &events[i]
+		ev.Actor = actor
+		if s := w.run.Step(ev.Step); s != nil { // some files cannot take back what they say
+			name := s.Said().File
+			if now, err := w.hash(name); err == nil {
+				ev.Expect = []reprise.Expected{{Path: name, Before: now}}
+			}
+		}
 	}
 	// What has happened is recorded even while we are being stopped.
 	if err := w.recordAll(context.WithoutCancel(ctx), events...); err != nil {
 		return err
 	}
 	return w.load()
-}
-
-// continued reports whether a step stands in the files with more words, where it has no
-// number, or in parts.
-func (w *work) continued(id string) bool {
-	return slices.ContainsFunc(w.run.Steps, func(p reprise.Step) bool {
-		return strings.HasPrefix(p.ID, id+"-") || strings.HasPrefix(p.ID, id+".")
-	})
 }

@@ -41,9 +41,9 @@ type Seen struct {
 	// Reply is the result that it left, if that was not seen.
 	Reply *reprise.Reply
 	// Filed is the status of the step in the files if that is a closed one, else "".
-	// Listed is set if anyone can write it there at any time, so that it proves nothing.
-	Filed  string
-	Listed bool
+	// An attempt whose end was not seen may have written that itself, before it did
+	// anything: it proves nothing.
+	Filed string
 	// Wrote is what the files say of the step where that is neither done nor open; nil
 	// otherwise. Its agent wrote that.
 	Wrote *Wrote

@@ -111,7 +111,7 @@ func (w *work) settle(stop context.Context, s *Seen) error {
 			}
 			s.Landed, s.Result = e.Text, agent.Result{Outcome: agent.Done, Reply: s.Reply}
 		case AskPlaybook:
-			c := w.playbook.Conclude(w.led.Files(), w.run, s.Assignment, s.reply())
+			c := w.playbook.Conclude(w.led.Files(), w.run.AsFiled(s.Step), s.Assignment, s.reply())
 			s.Conclusion = &c
 		case LandWork:
 			if err := w.land(stop, s); err != nil {
@@ -132,7 +132,7 @@ func (w *work) look(ctx context.Context, s *Seen) (err error) {
 		s.Reply = w.reply(&s.Attempt)
 	}
 	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, s.Expect) {
-		s.Filed, s.Listed = step.Status.String(), w.hist.Listed != nil
+		s.Filed = step.Status.String()
 	}
 	if s.Wrote = w.wrote(s.Step, s.Expect); s.Wrote == nil {
 		s.Wrote, err = w.tookBack(ctx, &s.Attempt)

@@ -6,14 +6,19 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/convention"
 	"reprise/project"
 )
+
+// lists reports whether the run is a list, in which an attempt closes its own step and no
+// other, and anyone can tick a box at any time.
+func (w *work) lists() bool { return convention.Of(w.ref.Layout).Open != nil }
 
 // wrote gives what the files say of a step whose attempt is over, where that is neither
 // done nor open: we wrote that it was started, so its agent wrote that. What is only read
 // from the file that it was to leave is no one's word.
 func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
-	listed := slices.ContainsFunc(w.hist.Listed, func(l reprise.Listed) bool { return l.ID == id })
+	listed := w.lists() && slices.ContainsFunc(w.hist.Listed, func(l reprise.Listed) bool { return l.ID == id })
 	if listed && w.files.State == reprise.Unreadable {
 		return &Wrote{Status: reprise.Unknown, Text: "left " + w.ref.Path + " behind, and " + w.files.Reason}
 	}
@@ -25,7 +30,7 @@ func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 		return nil
 	}
 	switch {
-	case step.Status == reprise.Unknown && w.hist.Listed == nil:
+	case step.Status == reprise.Unknown && !w.lists():
 		// Where a status is put together from several files, we may have started what
 		// cannot be read.
 	case slices.Contains([]reprise.Status{reprise.Blocked, reprise.Failed, reprise.Skipped, reprise.Unknown}, step.Status):

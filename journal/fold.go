@@ -94,6 +94,8 @@ type StepHistory struct {
 	// Rejected is what the last attempt left if it was not accepted and the step was left
 	// out after it.
 	Rejected []reprise.Expected
+	// Marked is the file by which an attempt at another step marked this one done.
+	Marked []reprise.Expected
 	// Left are the files that attempts since then changed and no commit holds.
 	Left []string
 	// Unheld are the files of the last accepted attempt that no commit held when it ended,
@@ -212,7 +214,7 @@ func (h *History) Add(ev *reprise.Event) {
 			if open != nil && !s.isOpen(open) && (ev.Until.IsZero() || !s.outsideEnd.After(ev.Until)) {
 				open = nil
 			}
-			s.Open, s.Held, s.Owed, s.Rejected = open, nil, nil, nil
+			s.Open, s.Held, s.Owed, s.Rejected, s.Marked = open, nil, nil, nil, nil
 			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported, s.Work = nil, 0, nil, nil, nil, nil, nil
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
@@ -399,9 +401,12 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 		s.forgive()
 		s.Session, s.Work = "", nil
-		if was := s.Owed; was != nil {
+		switch was := s.Owed; {
+		case was != nil:
 			// What it left still proves nothing.
 			s.owe(&reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: was.Phase, Actor: was.Actor, Expect: was.Expect})
+		case s.Marked != nil:
+			s.owe(&reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Expect: s.Marked})
 		}
 	case reprise.StepResolved:
 		if ev.Outcome == string(reprise.Rerun) {
@@ -417,6 +422,12 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.forgive()
 	case reprise.StepReported:
 		s.Reported = append(s.Reported, *ev)
+	}
+	switch ev.Kind {
+	case reprise.StepOverstepped:
+		s.Marked = ev.Expect
+	case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepReset:
+		s.Marked = nil
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/journal"
 )
 
 // Doubt is a question about steps on which the files and the journal disagree. None of
@@ -337,9 +338,9 @@ type Foreseen struct {
 	Starts []reprise.Unit
 }
 
-// startsAt moves the resume point to what the engine starts, if the point was cut off, was
-// finished and the files lost that, or only the files call it done, and is settled without
-// repeating it, by a recorded answer or by its proof.
+// startsAt moves the resume point to what the engine starts, if something was cut off, or if
+// the point was finished and the files lost that, or only the files call it done, and it is
+// settled without repeating it, by a recorded answer or by its proof.
 func (v *View) startsAt(seen Foreseen) {
 	d := &v.Decision
 	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 ||
@@ -347,12 +348,14 @@ func (v *View) startsAt(seen Foreseen) {
 		return
 	}
 	s := v.Run.Step(d.Point.ID)
-	if claimed := s != nil && s.Claimed; !claimed && !slices.Contains(stepsOf(v.History.Open()), d.Point.ID) && v.Reopened(s) == nil {
+	if claimed := s != nil && s.Claimed; !claimed && len(v.History.Open()) == 0 && v.Reopened(s) == nil {
 		return
 	}
 	var units []reprise.Unit
 	for _, u := range seen.Starts {
-		u.Reason = "what comes before it is settled and not done again"
+		if u.Reason = "what comes before it is settled and not done again"; v.History.Step(u.ID).Open != nil {
+			u.Reason = "it was cut off, and nothing shows that it was finished"
+		}
 		units = append(units, u)
 	}
 	d.Point, d.Units = &units[0], units
@@ -365,23 +368,39 @@ func stepsOf(events []reprise.Event) (out []string) {
 	return out
 }
 
-// overstepped returns how the files now differ about other steps from when an interrupted
-// attempt began. The next engine records and asks the same.
+// overstepped returns what Overstepped does for interrupted attempts. The next engine
+// records and asks the same.
 func (v *View) overstepped() (out []reprise.Event) {
-	open := v.History.Open()
-	if len(open) == 0 || v.Run.State == reprise.Running || v.Run.State == reprise.Unreadable {
+	if v.Run.State == reprise.Running || v.Run.State == reprise.Unreadable {
 		return nil
 	}
-	for _, l := range v.History.Listed {
-		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: open[0].Step}
-		own := slices.ContainsFunc(open, func(o reprise.Event) bool { return o.Step == l.ID })
-		switch s := v.Run.Step(l.ID); {
-		case s == nil && !slices.ContainsFunc(v.Run.Steps, func(p reprise.Step) bool {
-			return strings.HasPrefix(p.ID, l.ID+".") || strings.HasPrefix(p.ID, l.ID+"-")
-		}):
+	for _, open := range v.History.Open() {
+		for _, ev := range Overstepped(v.Run, v.History, open.Step) {
+			if !slices.Contains(stepsOf(out), ev.Step) {
+				out = append(out, ev)
+			}
+		}
+	}
+	return out
+}
+
+// Overstepped returns which other steps were marked done or optional since an attempt
+// began, by none of their own, and which a list no longer has, its own included.
+func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
+	for _, l := range h.Listed {
+		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: by}
+		now, own := r.Step(l.ID), l.ID == by
+		inParts := slices.ContainsFunc(r.Steps, func(p reprise.Step) bool { return strings.HasPrefix(p.ID, l.ID+".") && !p.Status.Closed() })
+		// It may stand there with more words, where it has no number, or in parts.
+		continued := own && slices.ContainsFunc(r.Steps, func(p reprise.Step) bool {
+			return strings.HasPrefix(p.ID, l.ID+"-") || strings.HasPrefix(p.ID, l.ID+".")
+		})
+		switch {
+		case inParts, continued, own && now != nil, !own && h.Step(l.ID).Open != nil:
+		case now == nil && convention.Of(r.Layout).Open != nil:
 			ev.Listed = &l
 			out = append(out, ev)
-		case s != nil && !own && s.Status.Closed():
+		case now != nil && (now.Status.Closed() || now.Optional && l.Required):
 			out = append(out, ev)
 		}
 	}

@@ -218,7 +218,7 @@ func (w *world) conclude(book reprise.Playbook, j *journal, a reprise.Assignment
 		w.record(j, end)
 		return true
 	}
-	c := book.Conclude(w.files, w.load(book, j), a, reply)
+	c := book.Conclude(w.files, w.load(book, j).AsFiled(a.Step), a, reply)
 	if c.Text != "" {
 		end.Text = c.Text
 	}
@@ -290,8 +290,8 @@ func (w *world) settleCutOff(book reprise.Playbook, j *journal) bool {
 	}
 	for _, start := range open {
 		reply, ok := w.replies[start.Key]
-		if st := w.load(book, j).Step(start.Step); !ok && st != nil && st.Status.Closed() && w.left(start) {
-			ok = true // the agent wrote the state itself before it died
+		if st := w.load(book, j).AsFiled(start.Step).Step(start.Step); !ok && st != nil && st.Status.Closed() && w.left(start) {
+			ok = true // the agent wrote the state itself before it died, and a person says that it was finished
 		}
 		if !ok {
 			w.record(j, reprise.Event{Kind: reprise.StepResolved, Step: start.Step, Attempt: start.Attempt, Outcome: string(reprise.Rerun)})
