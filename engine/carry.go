@@ -354,7 +354,7 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	}
 	if !wake.IsZero() && d.Action == reprise.Start {
 		s.Action, s.Until = reprise.Wait, wake
-		s.Reasons = append([]string{untilWords(wake)}, s.Reasons...)
+		s.Reasons = append([]string{UntilWords(wake)}, s.Reasons...)
 		for account, until := range w.hist.Limits {
 			if until.Equal(wake) {
 				s.Account = account

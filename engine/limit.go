@@ -68,7 +68,8 @@ func (w *work) closedUntil(a reprise.Assignment) time.Time {
 	return until
 }
 
-func untilWords(t time.Time) string {
+// UntilWords say what a run waits for.
+func UntilWords(t time.Time) string {
 	return "waits for a limit or an outage until " + t.UTC().Format("2006-01-02 15:04 MST")
 }
 

@@ -271,7 +271,7 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 	}
 	for _, u := range w.decide().Units {
 		if a, err := w.assign(u); err == nil && w.atWork[a.Step] == nil && w.closedUntil(a).After(w.Now()) {
-			p.would("%s %s.", a.Step, untilWords(w.closedUntil(a)))
+			p.would("%s %s.", a.Step, UntilWords(w.closedUntil(a)))
 		}
 	}
 	p.p.Run, p.p.Diff = w.ref, p.dry.Diff()

@@ -23,6 +23,10 @@ const (
 // maxBackoff is the longest pause between two attempts.
 const maxBackoff = 5 * time.Minute
 
+// IsLimit reports whether a run that is not looked at again before a time waits for a limit
+// or an outage, and not for the pause between two attempts.
+func IsLimit(until, now time.Time) bool { return until.Sub(now) > maxBackoff }
+
 // mayStart is from when on a step may be started, or why only a person can have it
 // started. It rests on the journal and the files alone, so it is the same after a
 // restart.

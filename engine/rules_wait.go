@@ -28,7 +28,7 @@ func leaveOnPurpose(v *View) []Op {
 // sleepUntil waits for a time: always for a back-off, for a limit only if the user said so.
 func sleepUntil(v *View) []Op {
 	wake := v.wake()
-	if wake.IsZero() || !v.Patient && wake.Sub(v.Now) > maxBackoff {
+	if wake.IsZero() || !v.Patient && IsLimit(wake, v.Now) {
 		return nil
 	}
 	return []Op{{Until: wake}}

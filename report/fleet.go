@@ -26,8 +26,9 @@ type FleetRun struct {
 	Questions []Question  `json:"questions" jsonschema:"what it asks"`
 	Until     *time.Time  `json:"until,omitempty" jsonschema:"when it looks again by itself"`
 	Problem   string      `json:"problem,omitempty" jsonschema:"why it is not known where the run stands"`
+	Stuck     string      `json:"stuck,omitempty" jsonschema:"why what is to be decided or landed is tried again"`
 	// Failed are attempts whose step was not accepted since.
-	Failed []FleetFailure `json:"failed,omitempty" jsonschema:"attempts that failed and whose step was not accepted since: of an open run those that their worker could not bring to an end"`
+	Failed []FleetFailure `json:"failed,omitempty" jsonschema:"attempts that failed and whose step was not accepted since, with the last words of the agent; of an open run the last attempt of each step"`
 }
 
 // FleetFailure is an attempt that failed, and why.
@@ -43,6 +44,7 @@ type FleetStep struct {
 	Attempt int        `json:"attempt"`
 	Role    string     `json:"role,omitempty"`
 	Worker  string     `json:"worker,omitempty" jsonschema:"absent while no worker has taken it"`
+	Ended   bool       `json:"ended,omitempty" jsonschema:"it has ended, and what it left is to be landed"`
 	Since   time.Time  `json:"since"`
 	Beat    *time.Time `json:"heartbeat,omitempty"`
 	Session string     `json:"session,omitempty"`

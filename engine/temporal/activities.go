@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ type Activities struct {
 type turn struct {
 	run      Run
 	at       string // the commit that the branch is at
+	last     string // that an earlier turn of this worker left it at, "" for none
 	e        *engine.Engine
 	mirror   *Mirror
 	checkout *Checkout
@@ -94,8 +96,9 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	if err != nil {
 		return err
 	}
+	last := a.Mirror.lastOf(Branch(in.Ref.ID))
 	if found[branch] == "" {
-		return temporal.NewNonRetryableApplicationError("the remote has no branch "+Branch(in.Ref.ID), "gone", nil)
+		return lasting(&NoBranchError{Run: in.Ref.ID, Last: last})
 	}
 	tip, err := a.Mirror.recorded(ctx, found[branch], &in)
 	if err != nil {
@@ -105,7 +108,7 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	if err != nil {
 		return err
 	}
-	t := &turn{run: in, at: found[branch], mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
+	t := &turn{run: in, at: found[branch], last: last, mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
 	if err := a.taken(ctx, at, t, subject, result, carried, f); err != nil || !t.same {
 		return errors.Join(err, c.Close())
 	}
@@ -128,6 +131,9 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		}
 	}
 	root := filepath.Join(c.Dir, filepath.FromSlash(in.Folder))
+	if there, err := in.thereIn(root); err != nil || !there {
+		return cmp.Or(err, lasting(&NoBranchError{Run: in.Ref.ID, At: t.at, Last: t.last}))
+	}
 	if err := unmark(root); err != nil {
 		return err
 	}
@@ -337,6 +343,11 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 			l.Accepted = &step
 		}
 		l.Failed = brief(cli.SummaryDocument("", landed).Failed)
+		for i := range l.Failed {
+			if said := t.lastWords(in.Start.Key); said != "" && !strings.Contains(l.Failed[i].Text, said) {
+				l.Failed[i].Text += ": " + said
+			}
+		}
 		return a.close(ctx, landed)
 	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
 	return l, marked(err)

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -9,12 +10,14 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"reprise/engine"
+	"reprise/internal/durable"
+	"reprise/project"
 )
 
 // Asking is the only run that asks something, "" if none does. The error is an
 // *UntoldError if a run does not tell.
 func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
-	list, err := f.list(ctx, 30*time.Second)
+	list, err := f.list(ctx, "", 30*time.Second)
 	if err != nil {
 		return "", err
 	}
@@ -51,13 +54,84 @@ func (e *SeveralError) Error() string {
 	return "several runs could be meant, name one: " + strings.Join(e.Names, ", ")
 }
 
+// Asks is where a run stands that may ask something, and whether it is open. That of one that
+// is not, such as a run that was stopped, is on its branch.
+func (f *Fleet) Asks(ctx context.Context, name string) (s State, open bool, err error) {
+	if open, err = f.Open(ctx, name); err != nil {
+		return s, open, err
+	}
+	if open {
+		s, err = f.State(ctx, name)
+		return s, open, err
+	}
+	there, err := f.onBranch(ctx, name, func(at *Checkout, _ turned) error {
+		root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
+		found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
+		if err != nil {
+			return err
+		}
+		for _, r := range found.Runs {
+			if r.ID == name {
+				s.Questions = newQuestions(r.PendingQuestions(), nil)
+			}
+		}
+		return nil
+	})
+	if err == nil && !there {
+		err = f.unknown(ctx, name, false)
+	}
+	return s, open, err
+}
+
+// answerLeft answers a question of a run that no workflow has open, on its branch: the run
+// goes on with it once it is resumed.
+func (f *Fleet) answerLeft(ctx context.Context, name, question, text string) error {
+	_, err := f.onBranch(ctx, name, func(at *Checkout, _ turned) error {
+		ref, err := f.findIn(ctx, at.Dir, name)
+		if err != nil {
+			return err
+		}
+		root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
+		e, err := deciderFor(root, time.Now)
+		if err != nil {
+			return err
+		}
+		marks, err := filepath.Glob(filepath.Join(literal(root), filepath.FromSlash(durable.FleetMark("*"))))
+		if err == nil {
+			err = unmark(root) // one that was not stopped has them
+		}
+		if err == nil {
+			err = e.Answer(ctx, ref, map[string]string{question: text})
+		}
+		if err == nil && len(marks) > 0 {
+			err = mark(root, at.branch)
+		}
+		if err != nil {
+			return err
+		}
+		message, err := withNote("reprise: "+name+" was answered", turned{Turn: "answer " + question})
+		if err != nil {
+			return err
+		}
+		commit, _, err := at.Commit(ctx, message, CommitOptions{Parents: []string{at.Base}, Folder: f.Folder, Journal: true, Ignored: true})
+		if err != nil {
+			return err
+		}
+		return at.Push(ctx, commit, "refs/heads/"+at.branch, at.Base)
+	})
+	return err
+}
+
 // Answer answers a question of a run. It returns once the answer is on the branch. The
 // same answer given twice is given once. The error is an *engine.AnsweredError if another
 // answer came first.
 func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
-	s, err := f.State(ctx, name)
+	s, open, err := f.Asks(ctx, name)
 	if err != nil {
 		return err
+	}
+	if !open {
+		return f.answerLeft(ctx, name, question, text)
 	}
 	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.ID == question })
 	if i < 0 {

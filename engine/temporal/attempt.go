@@ -2,11 +2,9 @@ package temporal
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -230,6 +228,7 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, h
 	at := in.Start.Elsewhere
 	at.Number = 0
 	own := AttemptRef(in.Run.Ref.ID, at)
+	a.pushKept(ctx)
 	found, err := a.Mirror.Fetch(ctx, branch, own[:len(own)-1]+"*")
 	if err != nil {
 		return nil, nil, err
@@ -239,7 +238,7 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, h
 		if err != nil {
 			return nil, nil, err
 		}
-		if end, err := readEnd(read[done].message); err == nil && end.Key == in.Start.Key {
+		if end, err := readEnd(read[done].message); err == nil && end.Key == in.Start.Key && !end.Kept {
 			return nil, &AttemptResult{Commit: done, Outcome: string(end.Result.Outcome)}, nil
 		}
 	}
@@ -254,6 +253,9 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, h
 	left := in.Start.Commit
 	for at.Number = in.Start.Number - 1; at.Number > 0 && left == "" && !in.Start.Verify; at.Number-- {
 		left = found[AttemptRef(in.Run.Ref.ID, at)]
+	}
+	if had, err = a.finishedBefore(ctx, c, in, left); err != nil || had != nil {
+		return nil, had, errors.Join(err, c.Close())
 	}
 	if left != "" {
 		if _, _, err := c.Bring(ctx, left, commit{}); err != nil {
@@ -279,10 +281,6 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	defer stop()
 	told := newEnd(in.Start.Key, end)
 	told.Base = c.Base
-	note, err := json.Marshal(told)
-	if err != nil {
-		return nil, err
-	}
 	if what := gitx.Operation(gitx.AbsPath(filepath.Join(c.Dir, ".git"))); what != "" && end.Result.Outcome == agent.Done {
 		return nil, fmt.Errorf("commit what it left: a %s is under way in it", what)
 	}
@@ -290,7 +288,10 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	if err := c.adopt(ctx, head); err != nil {
 		return nil, err
 	}
-	message := fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", in.Start.Name(), in.Start.Number, end.Result.Outcome, note, reprise.TrailerKey, in.Start.Key)
+	message, err := told.message(&in.Start)
+	if err != nil {
+		return nil, err
+	}
 	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Also: in.Run.state(in.Start.Elsewhere)}
 	for name := range end.AtStart {
 		o.Also = append(o.Also, filepath.Join(in.Run.Folder, name))
@@ -306,7 +307,7 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 		var refused *RefusedError
 		switch {
 		case errors.As(err, &refused):
-			return nil, a.keepRefused(ctx, c, commit, ref, refused)
+			return nil, a.keepRefused(ctx, c, commit, in, told, refused)
 		case err == nil:
 			return &AttemptResult{Commit: commit, Outcome: string(end.Result.Outcome)}, nil
 		case errors.As(err, &rejected):
@@ -324,15 +325,4 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 		case <-time.After(pause):
 		}
 	}
-}
-
-// keepRefused keeps the work of an attempt that the remote refuses on this worker, and says
-// where.
-func (a *Activities) keepRefused(ctx context.Context, c *Checkout, commit, ref string, refused *RefusedError) error {
-	mirror := filepath.Join(a.Mirror.Dir, "mirror.git")
-	kept := "refs/kept/refused/" + strings.TrimPrefix(ref, "refs/reprise/")
-	if _, err := c.git(ctx, "push", "-q", mirror, "+"+commit+":"+kept); err != nil {
-		return errors.Join(refused, err)
-	}
-	return lasting(&RefusedError{refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work: %s in %s", refused.Text, a.Name, kept, mirror)})
 }

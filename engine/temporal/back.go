@@ -22,20 +22,8 @@ func (f *Fleet) WayBack(ctx context.Context, run, at string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	branch := Branch(run)
-	dir := filepath.Join(filepath.Dir(f.Clone), path.Base(branch))
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(dir); err != nil {
-			break
-		}
-		dir = filepath.Join(filepath.Dir(f.Clone), fmt.Sprintf("%s-%d", path.Base(branch), n))
-	}
-	git1, name := "git", reprise.Pasted(run, "RUN")
-	if !sameFolder(at, f.Clone) {
-		git1 += " -C " + reprise.Pasted(f.Clone, "CLONE")
-	} else if in, err := filepath.Rel(f.Clone, dir); err == nil {
-		dir = in
-	}
+	branch, name := Branch(run), reprise.Pasted(run, "RUN")
+	git1, dir := f.beside(branch, at)
 	way := fmt.Sprintf("%s fetch origin %s:%s && %s worktree add %s %s", git1, branch, branch, git1, reprise.Pasted(dir, "DIR"), branch)
 	if i := slices.IndexFunc(copies, func(c *localCopy) bool { return c.branch == "refs/heads/"+branch && !c.alone }); i >= 0 {
 		way = fmt.Sprintf("%s fetch origin %s && %s worktree add --detach %s FETCH_HEAD", git1, branch, git1, reprise.Pasted(dir, "DIR"))
@@ -51,6 +39,40 @@ func (f *Fleet) WayBack(ctx context.Context, run, at string) (string, error) {
 		way += " --trust"
 	}
 	return way, nil
+}
+
+// beside is how git is called for the clone in a shell in the folder at, and a folder beside
+// the clone that is not there yet.
+func (f *Fleet) beside(branch, at string) (git1, dir string) {
+	git1, dir = "git", filepath.Join(filepath.Dir(f.Clone), path.Base(branch))
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(dir); err != nil {
+			break
+		}
+		dir = filepath.Join(filepath.Dir(f.Clone), fmt.Sprintf("%s-%d", path.Base(branch), n))
+	}
+	if !sameFolder(at, f.Clone) {
+		git1 += " -C " + reprise.Pasted(f.Clone, "CLONE")
+	} else if in, err := filepath.Rel(f.Clone, dir); err == nil {
+		dir = in
+	}
+	return git1, dir
+}
+
+// Look names the commands that look at a run, with a command of the plain program, in a
+// checkout that has what is recorded of it: once nothing is left to do, that is the commit
+// before the last.
+func (f *Fleet) Look(ctx context.Context, verb, run, at string) (string, error) {
+	from := "FETCH_HEAD"
+	_, err := f.onBranch(ctx, run, func(_ *Checkout, was turned) error {
+		if was.Journal != "" {
+			from = "FETCH_HEAD^"
+		}
+		return nil
+	})
+	git1, dir := f.beside(Branch(run), at)
+	return fmt.Sprintf("%s fetch origin %s && %s worktree add --detach %s %s && reprise %s %s -C %s", git1, Branch(run), git1, reprise.Pasted(dir, "DIR"), from,
+		verb, reprise.Pasted(run, "RUN"), reprise.Pasted(filepath.Join(dir, filepath.FromSlash(f.Folder)), "DIR")), err
 }
 
 // trustedHere reports whether the files of a run that need trust, as its branch has them, are

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ func (f From) String() string { return strings.Join(strings.Fields(f.What+" "+f.
 // begun without one from the same and is not over is found, however short a time ago that
 // was: whoever begins one claims that first.
 func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
+	what, g.Path = f.inside(what), f.inside(g.Path)
 	claim := f.claim(what, g)
 	err = f.apart(func(m *Mirror) error {
 		for {
@@ -55,6 +57,33 @@ func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Beg
 		}
 	})
 	return run, err
+}
+
+// inside is the name in the project of a file that a person named, however that was spelled:
+// from the top of the project, else from the current folder. Other words stay as they are.
+func (f *Fleet) inside(name string) string {
+	if name == "" || isKind(name) {
+		return name
+	}
+	root := filepath.Join(f.Clone, filepath.FromSlash(f.Folder))
+	if _, err := os.Stat(filepath.Join(root, name)); err == nil && filepath.IsLocal(name) {
+		return path.Clean(filepath.ToSlash(name))
+	}
+	if abs, err := filepath.Abs(name); err == nil {
+		// Git names the clone without links.
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+			abs = filepath.Join(dir, filepath.Base(abs))
+		}
+		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return path.Clean(filepath.ToSlash(name))
+}
+
+// isKind reports whether a word is a kind of run.
+func isKind(word string) bool {
+	return slices.ContainsFunc(convention.All(), func(l convention.Entry) bool { return l.Playbooks[reprise.Kind(word)] != nil })
 }
 
 // claim is the ref that says which run was begun without a name; "" if it has one.
@@ -158,7 +187,7 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if err != nil {
 		return run, err
 	}
-	run.From = &From{path.Clean(filepath.ToSlash(what)), g.Text, g.Path}
+	run.From = &From{what, g.Text, g.Path}
 	if at := found[branch]; at != "" {
 		return run, f.same(ctx, m, run, at)
 	}
@@ -281,5 +310,5 @@ func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (
 	if err != nil {
 		return reprise.Ref{}, err
 	}
-	return e.BeginFlow(ctx, wf, filepath.ToSlash(what), hash, g, engine.Choice{})
+	return e.BeginFlow(ctx, wf, what, hash, g, engine.Choice{})
 }

@@ -23,17 +23,21 @@ func (f *Fleet) Check(ctx context.Context, ref reprise.Ref, c engine.Choice) err
 	if err := checkOption(ref.ID, c.Option); err != nil {
 		return err
 	}
-	return f.apart(func(m *Mirror) error {
-		branch := "refs/heads/" + Branch(ref.ID)
+	_, err := f.onBranch(ctx, ref.ID, func(at *Checkout, _ turned) error { return f.checkIn(ctx, at.Dir, ref, c) })
+	return err // where it has no branch, its first turn says so
+}
+
+// onBranch has do work in a checkout of the branch of a run, with what is recorded of it. It
+// reports whether there is such a branch.
+func (f *Fleet) onBranch(ctx context.Context, run string, do func(at *Checkout, was turned) error) (there bool, err error) {
+	err = f.apart(func(m *Mirror) error {
+		branch := "refs/heads/" + Branch(run)
 		found, err := m.Fetch(ctx, branch)
-		if err != nil {
+		tip := found[branch]
+		if there = tip != ""; err != nil || !there {
 			return err
 		}
-		tip := found[branch]
-		if tip == "" {
-			return nil // its first turn says so
-		}
-		at, err := m.Checkout(ctx, tip, Branch(ref.ID))
+		at, err := m.Checkout(ctx, tip, Branch(run))
 		if err != nil {
 			return err
 		}
@@ -47,8 +51,9 @@ func (f *Fleet) Check(ctx context.Context, ref reprise.Ref, c engine.Choice) err
 				return err
 			}
 		}
-		return f.checkIn(ctx, at.Dir, ref, c)
+		return do(at, was)
 	})
+	return there, err
 }
 
 // checkIn is Check in a checkout of the branch.
@@ -76,6 +81,7 @@ func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engi
 // CheckUntil refuses, before anything is begun, a last step that a new run would never reach,
 // with an *engine.StepError.
 func (f *Fleet) CheckUntil(ctx context.Context, what string, g reprise.Goal, until string) error {
+	what, g.Path = f.inside(what), f.inside(g.Path)
 	return f.apart(func(m *Mirror) error {
 		c, err := f.here(ctx, m)
 		if err != nil {
@@ -165,7 +171,7 @@ func (e *AtWorkError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked 
 
 // howLeft tells how a run was left whose workflow is not open.
 func (f *Fleet) howLeft(ctx context.Context, verb, name string) error {
-	runs, err := f.list(ctx, listPatience)
+	runs, err := f.list(ctx, name, listPatience)
 	if err != nil {
 		return err
 	}

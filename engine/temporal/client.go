@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,44 @@ func (f *Fleet) Find(ctx context.Context, name string) (reprise.Ref, error) {
 		err = f.unknown(ctx, name, true)
 	}
 	return ref, err
+}
+
+// Name is the name of the run that a person means: exactly that, else the only one that
+// begins with it. Runs of the clone count where here is set. A word that is the beginning of
+// none stays as it is. The error is a *SeveralError if several could be meant.
+func (f *Fleet) Name(ctx context.Context, word string, here bool) (string, error) {
+	if _, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(word), ""); word == "" || !isNotFound(err) {
+		return word, err
+	}
+	there, err := f.runs(ctx, word)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, e := range there {
+		names = append(names, f.nameOf(e.GetExecution().GetWorkflowId()))
+	}
+	if here {
+		found, err := project.Judge(ctx, filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
+		if err != nil {
+			return "", err
+		}
+		for _, r := range reprise.Select(found.Runs, word) {
+			if r.ID == word {
+				return word, nil
+			}
+			if !slices.Contains(names, r.ID) {
+				names = append(names, r.ID)
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return word, nil
+	case 1:
+		return names[0], nil
+	}
+	return "", &SeveralError{names}
 }
 
 // findBranch finds a run on the remote, else in the clone.
@@ -140,7 +179,7 @@ func (e *UnknownRunError) Hint() string {
 
 // unknown says that there is no run of a name, and which there are.
 func (f *Fleet) unknown(ctx context.Context, name string, here bool) error {
-	runs, err := f.runs(ctx)
+	runs, err := f.runs(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -150,6 +189,9 @@ func (f *Fleet) unknown(ctx context.Context, name string, here bool) error {
 	}
 	return e
 }
+
+// Unknown says that the fleet has no run whose name begins with a text.
+func (f *Fleet) Unknown(ctx context.Context, begin string) error { return f.unknown(ctx, begin, false) }
 
 // known is an error about a run that a person named, which says so if there is none. What
 // the server says of one that is over stays as it is.
@@ -200,9 +242,9 @@ func (f *Fleet) Run(ctx context.Context, name string) report.FleetRun {
 }
 
 // Stop stops a run: its agents end, what they left is on the branch, and so is that it was
-// stopped. It returns once that is so. The error is an *OverError if nothing of it is at
+// stopped. It returns once that is so, with a *StoppingError if that takes longer than within. The error is an *OverError if nothing of it is at
 // work, or was when the word came.
-func (f *Fleet) Stop(ctx context.Context, name string) error {
+func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) error {
 	open, err := f.Open(ctx, name)
 	if err != nil {
 		return err
@@ -216,8 +258,12 @@ func (f *Fleet) Stop(ctx context.Context, name string) error {
 	if err := f.Client.CancelWorkflow(ctx, f.ID(name), ""); err != nil && !isNotFound(err) {
 		return err
 	}
-	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, nil)
+	waits, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(waits, nil)
 	switch {
+	case waits.Err() != nil && ctx.Err() == nil:
+		return &StoppingError{name, within}
 	case temporal.IsCanceledError(err):
 		return nil
 	case err == nil:
@@ -225,6 +271,24 @@ func (f *Fleet) Stop(ctx context.Context, name string) error {
 	}
 	return err
 }
+
+// StoppingError says that a run was told to stop, and is not stopped yet.
+type StoppingError struct {
+	Run    string
+	Within time.Duration
+}
+
+func (e *StoppingError) Error() string {
+	return fmt.Sprintf("stop %s: it was told to stop, and that is not done within %s", e.Run, e.Within)
+}
+
+// Hint says what a person can do.
+func (e *StoppingError) Hint() string {
+	return "it stops by itself once the remote and a worker can be reached: `reprise-fleet status " + reprise.Pasted(e.Run, "RUN") + "` says what it waits for"
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *StoppingError) Outcome() reprise.Outcome { return reprise.OutcomeHeld }
 
 // State asks the workflow of a run where it stands. It needs a worker.
 func (f *Fleet) State(ctx context.Context, name string) (s State, err error) {

@@ -91,23 +91,32 @@ func (h *handing) never(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return &NoBranchError{h.ref.ID, last}
+	return &NoBranchError{Run: h.ref.ID, Last: last}
 }
 
-// NoBranchError says that the branch of a run is gone from the remote. Last is the last
-// commit of it that the clone has, "" for none.
-type NoBranchError struct{ Run, Last string }
+// NoBranchError says that the branch of a run is gone from the remote, or was moved to a
+// commit At that does not have the run. Last is the last commit of it that is known, "" for
+// none.
+type NoBranchError struct{ Run, At, Last string }
 
 func (e *NoBranchError) Error() string {
+	if e.At != "" {
+		return fmt.Sprintf("resume %s: its branch %s was moved to %.12s, which does not have what is recorded of it", e.Run, Branch(e.Run), e.At)
+	}
 	return fmt.Sprintf("resume %s: the remote has no branch %s", e.Run, Branch(e.Run))
 }
 
 // Hint says what a person can do.
 func (e *NoBranchError) Hint() string {
-	if e.Last == "" {
-		return "a clone that fetched it can bring it back: `git push origin refs/remotes/origin/" + Branch(e.Run) + ":refs/heads/" + Branch(e.Run) + "`"
+	from := e.Last
+	if from == "" {
+		from = "refs/remotes/origin/" + Branch(e.Run)
 	}
-	return "this clone has its commit " + e.Last[:12] + "; to bring it back: `git push origin " + e.Last + ":refs/heads/" + Branch(e.Run) + "`"
+	push := "git push origin "
+	if e.At != "" {
+		push = "git push --force origin "
+	}
+	return "a clone that has its last commit can bring it back: `" + push + from + ":refs/heads/" + Branch(e.Run) + "`, then `reprise-fleet resume " + reprise.Pasted(e.Run, "RUN") + "`"
 }
 
 // Outcome implements the rule that outcomes have exit codes.

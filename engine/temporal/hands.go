@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,6 +240,16 @@ func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
 	return e, nil
 }
 
+// lastWords are the last lines that the agent of an attempt printed, "" if it pushed none.
+func (t *turn) lastWords(key string) string {
+	b := t.brought[key]
+	if b == nil {
+		return ""
+	}
+	lines := strings.FieldsFunc(cmp.Or(b.end.Result.Stderr, b.end.Result.LastText), func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.ToValidUTF8(tail(strings.Join(lines[max(len(lines)-3, 0):], "; "), 300), "")
+}
+
 // Stop implements engine.Hands.
 func (h *hands) Stop(error) {}
 
@@ -302,6 +313,9 @@ type attemptEnd struct {
 	Asks    []asked `json:",omitempty"`
 	AtStart map[string]reprise.Hash
 	Base    string `json:",omitempty"` // the commit that it began with
+	// Kept is set if the remote refused it: the attempt was taken back, and its worker pushes
+	// it once that is allowed.
+	Kept bool `json:",omitempty"`
 }
 
 // asked is reprise.Asked with all of its fields.

@@ -23,10 +23,11 @@ import (
 // maxListed bounds how many runs are listed.
 const maxListed = 100
 
-// runs are the last workflows of the runs of the repository, the latest first.
-func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo, err error) {
+// runs are the last workflows of the runs of the repository whose names begin with a text,
+// the latest first.
+func (f *Fleet) runs(ctx context.Context, begin string) (out []*workflow.WorkflowExecutionInfo, err error) {
 	page, err := f.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Query:    fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s'", RunWorkflow, strings.ReplaceAll(f.ID(""), "'", "")),
+		Query:    fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s'", RunWorkflow, strings.ReplaceAll(f.ID(begin), "'", "")),
 		PageSize: maxListed,
 	})
 	if err != nil {
@@ -35,7 +36,7 @@ func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo
 	known := map[string]bool{}
 	for _, e := range page.GetExecutions() {
 		id := e.GetExecution().GetWorkflowId()
-		if !known[id] && e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+		if strings.HasPrefix(id, f.ID(begin)) && !known[id] && e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
 			known[id] = true
 			out = append(out, e)
 		}
@@ -43,11 +44,11 @@ func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo
 	return out, nil
 }
 
-// List lists the runs of the repository, open ones first.
-func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
+// List lists the runs of the repository whose names begin with a text, open ones first.
+func (f *Fleet) List(ctx context.Context, begin string) (*report.Fleet, error) {
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
-	out, err := f.list(ctx, listPatience)
+	out, err := f.list(ctx, begin, listPatience)
 	if err != nil && ctx.Err() != nil {
 		err = &SilentError{Address(), listWithin}
 	}
@@ -62,8 +63,8 @@ const (
 )
 
 // list is List that waits for what each run tells.
-func (f *Fleet) list(ctx context.Context, patience time.Duration) (*report.Fleet, error) {
-	runs, err := f.runs(ctx)
+func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) (*report.Fleet, error) {
+	runs, err := f.runs(ctx, begin)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +148,10 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 	}
 	beats := map[string]report.FleetStep{}
 	for _, p := range d.GetPendingActivities() {
+		if why := p.GetLastFailure(); why != nil && p.GetAttempt() > 1 {
+			what := map[string]string{LandActivity: "landing what ended", DecideActivity: "deciding what comes next"}[p.GetActivityType().GetName()]
+			s.Stuck = fmt.Sprintf("%s is tried again after %d times: %s", what, p.GetAttempt()-1, why.GetMessage())
+		}
 		var b Heartbeat
 		if list := p.GetHeartbeatDetails().GetPayloads(); len(list) == 1 && json.Unmarshal(list[0].GetData(), &b) == nil && b.Step != "" {
 			at := p.GetLastHeartbeatTime().AsTime()
@@ -173,7 +178,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		if !started || b.Attempt != w.Number {
 			b = report.FleetStep{Attempt: w.Number, Since: w.Since}
 		}
-		b.Step, b.Role = w.Name(), w.Role
+		b.Step, b.Role, b.Ended = w.Name(), w.Role, w.Ended
 		s.AtWork = append(s.AtWork, b)
 	}
 }

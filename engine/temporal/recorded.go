@@ -2,6 +2,8 @@ package temporal
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -131,4 +133,28 @@ func (m *Mirror) withOwn(ctx context.Context, tree, from, folder string) (string
 		return "", err
 	}
 	return gitWith(ctx, dir, where, nil, "write-tree")
+}
+
+// thereIn reports whether a checkout of its branch has a run: what is recorded of it, once
+// something was. Others may move the branch to a commit that knows nothing of it, where every
+// step would seem to be left.
+func (r *Run) thereIn(root string) (bool, error) {
+	if !r.Begun {
+		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(r.Ref.Path)))
+		return !errors.Is(err, fs.ErrNotExist), nil
+	}
+	has, err := recorded(root, r.Ref)
+	return len(has) > 0, err
+}
+
+// lastOf is the last commit of a branch that a turn of this worker left, "" if none did.
+func (m *Mirror) lastOf(branch string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.kept {
+		if c.branch == branch {
+			return c.Base
+		}
+	}
+	return ""
 }

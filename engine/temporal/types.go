@@ -36,8 +36,10 @@ type Run struct {
 	Parallel  int
 	// Landings is after how many of them the history begins anew.
 	Landings int
-	// Taken is set once the run was taken up. Carried is what turns tell each other.
+	// Taken is set once the run was taken up, Begun once that was put on record on its branch
+	// at any time. Carried is what turns tell each other.
 	Taken   bool
+	Begun   bool `json:",omitempty"`
 	Carried engine.Carried
 	// Finished are the steps that were accepted so far, the first of them by name.
 	Finished []report.WorkStep
@@ -179,13 +181,19 @@ type State struct {
 	Answering int `json:",omitempty"`
 	Until     time.Time
 	Accepted  int
-	// Failed are the last attempts of steps that their worker could not bring to an end.
+	// Failed are the last attempts of steps that failed and were not accepted since.
 	Failed []report.FleetFailure `json:",omitempty"`
 }
 
 // Asks reports whether nothing goes on before a person answers.
 func (s *State) Asks() bool {
 	return len(s.Questions) > 0 && s.Answering == 0 && len(s.AtWork) == 0 && s.Until.IsZero()
+}
+
+// Limited reports whether nothing goes on before a time that is farther off than any pause
+// between two attempts: a usage limit or an outage has to end first.
+func (s *State) Limited(now time.Time) bool {
+	return len(s.AtWork) == 0 && s.Answering == 0 && engine.IsLimit(s.Until, now)
 }
 
 // Question is what a run asks.
@@ -244,4 +252,5 @@ func (q *Question) id() string {
 type AtWork struct {
 	Start
 	Since time.Time
+	Ended bool `json:",omitempty"` // it is to be landed
 }

@@ -122,6 +122,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
+	go a.keepPushing(ctx)
 	o.Tell("worker %s takes part in the runs of %s: %v", o.Name, repo, roles)
 	select {
 	case <-ctx.Done():

@@ -86,7 +86,9 @@ func (r *run) listen(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, StateQuery, func() (State, error) {
 		s := State{Run: r.in.Ref.ID, Questions: r.questions, Answering: len(r.answers), Until: r.until, Accepted: r.in.Accepted}
 		for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
-			s.AtWork = append(s.AtWork, r.atWork[step])
+			w := r.atWork[step]
+			w.Ended = slices.ContainsFunc(r.ended, func(end LandInput) bool { return end.Start.Elsewhere == w.Elsewhere })
+			s.AtWork = append(s.AtWork, w)
 		}
 		for _, step := range slices.Sorted(maps.Keys(r.failed)) {
 			s.Failed = append(s.Failed, r.failed[step])
@@ -156,7 +158,7 @@ func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
 			r.taken[question] = true
 		}
 	}
-	r.in.Taken = true
+	r.in.Taken, r.in.Begun = true, true
 	r.follow(ctx, &d)
 	return &d, nil
 }
@@ -183,7 +185,7 @@ func (r *run) elsewhere(but string) (out []engine.Elsewhere) {
 // start has an attempt carried out by a worker that offers its role. What comes of it is
 // for the rules to say: the server never repeats it.
 func (r *run) start(ctx workflow.Context, s Start) {
-	r.atWork[keyOf(s.Elsewhere)] = AtWork{s, workflow.Now(ctx)}
+	r.atWork[keyOf(s.Elsewhere)] = AtWork{Start: s, Since: workflow.Now(ctx)}
 	if !s.Verify {
 		r.in.Launches++
 	}
@@ -275,6 +277,9 @@ func (r *run) land(ctx workflow.Context, d **Decision) error {
 			r.start(ctx, again)
 		}
 		r.in.Failed = append(r.in.Failed, l.Failed[:min(len(l.Failed), maxFinished-len(r.in.Failed))]...)
+		for _, step := range l.Failed {
+			r.failed[keyOf(in.Start.Elsewhere)] = report.FleetFailure{Step: in.Start.Name(), Attempt: step.Attempt, Reason: step.Text}
+		}
 		if l.Accepted != nil {
 			delete(r.failed, keyOf(in.Start.Elsewhere))
 			r.accept(*l.Accepted)

@@ -96,12 +96,21 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 		if r.Problem != "" {
 			say("  ", "! "+r.Problem)
 		}
+		if r.Stuck != "" {
+			say("  ", "! "+r.Stuck)
+		}
+		if r.Until != nil && len(r.AtWork) == 0 && engine.IsLimit(*r.Until, now) {
+			say("  ", engine.UntilWords(*r.Until))
+		}
 		for _, failed := range r.Failed {
 			say("  ", fmt.Sprintf("! %s attempt %d failed: %s", failed.Step, failed.Attempt, failed.Reason))
 		}
 		for _, w := range r.AtWork {
 			who := "waits for a worker"
-			if w.Worker != "" {
+			switch {
+			case w.Ended:
+				who = "has ended and waits to be landed"
+			case w.Worker != "":
 				who = "on " + w.Worker
 			}
 			say("  ", w.Step, fmt.Sprintf("attempt %d", w.Attempt), fmt.Sprintf("%s for %s", who, now.Sub(w.Since).Round(time.Second)), w.Line)

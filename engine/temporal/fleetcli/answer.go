@@ -31,7 +31,10 @@ func (a *app) answer() *cobra.Command {
 				return err
 			}
 			defer fleet.Client.Close()
-			run := strings.Join(args, "")
+			run, err := fleet.Name(cmd.Context(), strings.Join(args, ""), false)
+			if err != nil {
+				return err
+			}
 			if run == "" {
 				if run, err = fleet.Asking(cmd.Context()); err != nil {
 					return err
@@ -47,19 +50,19 @@ func (a *app) answer() *cobra.Command {
 
 // give answers questions, or lists what is asked. run is "" if no run asks anything.
 func (a *app) give(cmd *cobra.Command, fleet *temporal.Fleet, run string, said cli.Said) (err error) {
-	ctx, s := cmd.Context(), temporal.State{}
+	ctx, s, open := cmd.Context(), temporal.State{}, true
 	if run != "" {
-		if s, err = fleet.State(ctx, run); err != nil {
+		if s, open, err = fleet.Asks(ctx, run); err != nil {
 			return err
 		}
 	}
 	doc := report.Answers{Schema: report.AnswerSchema, Root: fleet.Clone, ID: run, Answered: []string{}, Open: []report.Question{}}
 	if len(s.Questions) > 0 {
-		var open []reprise.Question
+		var asked []reprise.Question
 		for i := range s.Questions {
-			open = append(open, s.Questions[i].Asked())
+			asked = append(asked, s.Questions[i].Asked())
 		}
-		answers, err := said.Answers(open, cmd.InOrStdin())
+		answers, err := said.Answers(asked, cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -89,6 +92,9 @@ func (a *app) give(cmd *cobra.Command, fleet *temporal.Fleet, run string, said c
 	}
 	if len(doc.Answered) > 0 {
 		fmt.Fprintln(a.out, cli.Plain("Kept: "+strings.Join(doc.Answered, ", ")+"."))
+	}
+	if !open {
+		fmt.Fprintf(a.out, "%s is not at work: `reprise-fleet resume %s` continues it.\n", cli.Plain(run), reprise.Pasted(run, "RUN"))
 	}
 	for _, q := range doc.Open {
 		fmt.Fprintln(a.out, cli.Plain(fmt.Sprintf("%s: %s %q", q.ID, q.Text, q.Options)))

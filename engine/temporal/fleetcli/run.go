@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"reprise"
+	"reprise/engine"
 	"reprise/engine/temporal"
 	"reprise/internal/cli"
 	"reprise/report"
@@ -24,6 +25,7 @@ import (
 type follows struct {
 	temporal.Run
 	detach  bool
+	wait    bool
 	ignored []string
 }
 
@@ -31,6 +33,7 @@ func (f *follows) add(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&a.json, "json", false, "print JSON (schema/summary.v1.json)")
 	flags.BoolVar(&f.detach, "detach", false, "return as soon as the run is on the server")
+	flags.BoolVar(&f.wait, "wait", false, "follow it through usage limits and outages instead of ending with code 75")
 	flags.StringVar(&f.Choice.Until, "until", "", "stop once this step is closed")
 	flags.IntVar(&f.Parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
 	flags.IntVar(&f.Landings, "landings", temporal.DefaultLandings, "after how many landed attempts the history on the server begins anew")
@@ -97,7 +100,11 @@ func (a *app) resume() *cobra.Command {
 				return err
 			}
 			defer fleet.Client.Close()
-			if f.Ref, err = fleet.Find(cmd.Context(), args[0]); err != nil {
+			name, err := fleet.Name(cmd.Context(), args[0], true)
+			if err != nil {
+				return err
+			}
+			if f.Ref, err = fleet.Find(cmd.Context(), name); err != nil {
 				return err
 			}
 			if err := a.unchanged(cmd, fleet, f); err != nil {
@@ -191,10 +198,13 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	}
 	over, asks, ended := make(chan struct{}), make(chan temporal.State, 1), make(chan error, 1)
 	defer close(over)
-	go a.tell(ctx, fleet, f.Ref.ID, over, asks)
+	go a.tell(ctx, fleet, f, over, asks)
 	go func() { ended <- run.Get(ctx, &sum) }()
 	select {
 	case s := <-asks:
+		if len(s.Questions) == 0 {
+			return a.limited(fleet, f.Ref, s.Until)
+		}
 		return a.asked(fleet, f.Ref, s)
 	case err = <-ended:
 	}
@@ -217,6 +227,12 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		return err
 	}
 	a.code, sum.Root = sum.Exit, filepath.Join(fleet.Clone, fleet.Folder)
+	if words := strings.Fields(sum.Next); len(words) > 1 && words[0] == "reprise" { // the clone does not have the run
+		here, _ := os.Getwd()
+		if sum.Next, err = fleet.Look(ctx, words[1], f.Ref.ID, here); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		return json.NewEncoder(a.out).Encode(sum)
 	}
@@ -229,6 +245,9 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	fmt.Fprintf(a.out, "%s: %s\n", cli.Plain(sum.ID), temporal.StateOf(&sum))
 	for _, why := range sum.Reasons {
 		fmt.Fprintf(a.out, "  - %s\n", cli.Plain(why))
+	}
+	for _, f := range sum.Findings {
+		fmt.Fprintf(a.out, "  ! %s\n", cli.Plain(fmt.Sprintf("%s [%s]", f.Message, f.Code)))
 	}
 	if sum.Next != "" {
 		fmt.Fprintf(a.out, "Next: %s\n", cli.Plain(sum.Next))
@@ -262,6 +281,20 @@ func (a *app) asked(fleet *temporal.Fleet, ref reprise.Ref, s temporal.State) er
 	return json.NewEncoder(a.out).Encode(sum)
 }
 
+// limited leaves a run that waits for a limit: it stays on the server, and goes on by itself
+// once that ends.
+func (a *app) limited(fleet *temporal.Fleet, ref reprise.Ref, until time.Time) error {
+	a.code = cli.OutcomeCode(reprise.OutcomeWait)
+	sum := a.summary(fleet, ref)
+	sum.Next += " --wait"
+	if !a.json {
+		fmt.Fprintf(a.out, "%s %s; it goes on by itself after that. Next: %s\n", cli.Plain(ref.ID), engine.UntilWords(until), sum.Next)
+		return nil
+	}
+	sum.State, sum.Reasons, sum.Until, sum.Exit = reprise.Waiting, []string{engine.UntilWords(until)}, &until, a.code
+	return json.NewEncoder(a.out).Encode(sum)
+}
+
 // attended reports whether a person sees the output and can answer meanwhile.
 func (a *app) attended() bool {
 	out, is := a.out.(*os.File)
@@ -269,9 +302,10 @@ func (a *app) attended() bool {
 }
 
 // tell says what is at work, whenever that changes, and hands it to asks if nothing goes on
-// before an answer and no one is there to see that.
-func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <-chan struct{}, asks chan<- temporal.State) {
-	said := map[string]bool{}
+// before an answer and no one is there to see that, or before a limit ends that is not waited
+// for.
+func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, f follows, over <-chan struct{}, asks chan<- temporal.State) {
+	id, said := f.Ref.ID, map[string]bool{}
 	say := func(key, format string, args ...any) {
 		if !said[key] && !a.json {
 			said[key] = true
@@ -294,7 +328,11 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <
 		for _, q := range s.Questions {
 			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
 		}
-		if s.Asks() && !a.attended() {
+		limited := s.Limited(time.Now())
+		if limited {
+			say(fmt.Sprint("waits ", s.Until), "%s %s", id, engine.UntilWords(s.Until))
+		}
+		if s.Asks() && !a.attended() || limited && !f.wait && len(s.Questions) == 0 {
 			asks <- s
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,8 @@ import (
 )
 
 func (a *app) stop() *cobra.Command {
-	return &cobra.Command{
+	var within time.Duration
+	cmd := &cobra.Command{
 		Use: "stop RUN", Short: "Stop a run of the fleet; it can be resumed, here or there", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
@@ -25,26 +27,32 @@ func (a *app) stop() *cobra.Command {
 				return err
 			}
 			defer fleet.Client.Close()
-			waits := time.AfterFunc(stopQuietly, func() { a.waits(cmd.Context(), fleet, args[0]) })
-			err = fleet.Stop(cmd.Context(), args[0])
+			run, err := fleet.Name(cmd.Context(), args[0], false)
+			if err != nil {
+				return err
+			}
+			waits := time.AfterFunc(stopQuietly, func() { a.waits(cmd.Context(), fleet, run) })
+			err = fleet.Stop(cmd.Context(), run, within)
 			waits.Stop()
 			over, is := errors.AsType[*temporal.OverError](err)
 			if err != nil && !is || is && over.State == reprise.Complete.String() {
 				return err
 			}
 			here, _ := os.Getwd() // else the commands name the clone
-			way, wayErr := fleet.WayBack(cmd.Context(), args[0], here)
+			way, wayErr := fleet.WayBack(cmd.Context(), run, here)
 			if is {
 				over.Back = way
 				return err
 			}
-			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it.\n", reprise.Pasted(args[0], "RUN"))
+			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it.\n", reprise.Pasted(run, "RUN"))
 			if wayErr == nil {
 				fmt.Fprintf(a.out, "Or on one machine, in a checkout: `%s`.\n", way)
 			}
 			return wayErr
 		},
 	}
+	cmd.Flags().DurationVar(&within, "within", time.Minute, "how long to wait until it is stopped; it is told to stop all the same")
+	return cmd
 }
 
 // stopQuietly is for how long a stop says nothing.
@@ -61,14 +69,18 @@ func (a *app) waits(ctx context.Context, fleet *temporal.Fleet, run string) {
 
 func (a *app) status() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "status", Short: "List the runs of the fleet: which worker has what since when", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "status [RUN]", Short: "List the runs of the fleet: which worker has what since when", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer fleet.Client.Close()
-			runs, err := fleet.List(cmd.Context())
+			begin := strings.Join(args, "")
+			runs, err := fleet.List(cmd.Context(), begin)
+			if err == nil && begin != "" && len(runs.Runs) == 0 {
+				err = fleet.Unknown(cmd.Context(), begin)
+			}
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,118 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// The work of an attempt that the remote refuses stays in the mirror of its worker, below
+// keptRefs. The attempt is taken back. Once the remote allows it, the worker pushes the work to
+// the ref of the attempt, and the next attempt at the step ends with it: its agent is not
+// started for what is finished.
+const keptRefs = "refs/kept/refused/"
+
+// keepEvery is how often a worker tries to push what it keeps.
+const keepEvery = 10 * time.Second
+
+// message is that of the commit of an attempt.
+func (e *attemptEnd) message(s *Start) (string, error) {
+	note, err := json.Marshal(e)
+	return fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", s.Name(), s.Number, e.Result.Outcome, note, reprise.TrailerKey, e.Key), err
+}
+
+// again makes a commit like that of an attempt, with another note.
+func (c *Checkout) again(ctx context.Context, of string, e attemptEnd, s *Start) (string, error) {
+	message, err := e.message(s)
+	if err != nil {
+		return "", err
+	}
+	tree, err := c.git(ctx, "rev-parse", of+"^{tree}")
+	if err != nil {
+		return "", err
+	}
+	return c.feed(ctx, []byte(message), "commit-tree", tree, "-p", of)
+}
+
+// keepRefused keeps the work of an attempt that the remote refuses on this worker, and says
+// where.
+func (a *Activities) keepRefused(ctx context.Context, c *Checkout, commit string, in AttemptInput, told attemptEnd, refused *RefusedError) error {
+	mirror := filepath.Join(a.Mirror.Dir, "mirror.git")
+	kept := keptRefs + strings.TrimPrefix(AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere), "refs/reprise/")
+	told.Kept = true
+	commit, err := c.again(ctx, commit, told, &in.Start)
+	if err == nil {
+		_, err = c.git(ctx, "push", "-q", mirror, "+"+commit+":"+kept)
+	}
+	if err != nil {
+		return errors.Join(refused, err)
+	}
+	return lasting(&RefusedError{refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work and pushes it once it may: %s in %s", refused.Text, a.Name, kept, mirror)})
+}
+
+// pushKept pushes what the worker keeps, and forgets what the remote has.
+func (a *Activities) pushKept(ctx context.Context) {
+	dir := filepath.Join(a.Mirror.Dir, "mirror.git")
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(keptRefs))); err != nil {
+		return // nothing was ever refused
+	}
+	list, err := git(ctx, dir, nil, "for-each-ref", "--format=%(objectname) %(refname)", keptRefs)
+	if err != nil {
+		return // it is kept
+	}
+	for line := range strings.Lines(list) {
+		commit, kept, _ := strings.Cut(strings.TrimSpace(line), " ")
+		ref := "refs/reprise/" + strings.TrimPrefix(kept, keptRefs)
+		if err := (&Checkout{Dir: dir, mirror: a.Mirror}).Push(ctx, commit, ref, ""); err != nil {
+			if found, err := a.Mirror.Fetch(ctx, ref); err != nil || found[ref] != commit {
+				continue // it is tried again
+			}
+		}
+		_, _ = git(ctx, dir, nil, "update-ref", "-d", kept, commit)
+	}
+}
+
+// keepPushing has a worker push what it keeps, until ctx ends.
+func (a *Activities) keepPushing(ctx context.Context) {
+	for ctx.Err() == nil {
+		a.pushKept(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(keepEvery):
+		}
+	}
+}
+
+// finishedBefore ends an attempt with what an earlier one finished that the remote refused, in
+// a run that is taken up as it stands. It gives nil if left, the commit of the attempt before,
+// is none of that sort.
+func (a *Activities) finishedBefore(ctx context.Context, c *Checkout, in AttemptInput, left string) (*AttemptResult, error) {
+	if choice := in.Run.Choice; left == "" || in.Start.Verify || choice.Option != "" || choice.From != "" {
+		return nil, nil
+	}
+	read, err := a.Mirror.about(ctx, left)
+	if err != nil {
+		return nil, err
+	}
+	end, err := readEnd(read[left].message)
+	if err != nil || !end.Kept || end.Result.Outcome != agent.Done {
+		return nil, nil
+	}
+	end.Key, end.Kept = in.Start.Key, false
+	commit, err := c.again(ctx, left, end, &in.Start)
+	if err == nil {
+		err = c.Push(ctx, commit, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere), "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &AttemptResult{Commit: commit, Outcome: string(end.Result.Outcome)}, nil
+}

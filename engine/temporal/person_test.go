@@ -1,0 +1,247 @@
+package temporal_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine/temporal"
+)
+
+// waits is a step that ends once a file is there, and says when it began.
+func waits(run, step, needs string) string {
+	return fmt.Sprintf("  - {id: %[2]s, needs: [%[3]s], command: [sh, -c, 'echo \"%[1]s %[2]s $REPRISE_ATTEMPT\" >> \"$FLEET_LOG\"; echo %[2]s > %[2]s.txt; while [ ! -e \"$FLEET_LOG.go\" ]; do sleep 0.1; done'], outputs: [%[2]s.txt]}\n", run, step, needs)
+}
+
+// Someone moves the branch of a run at work to a commit that does not have the run: that is
+// said, and nothing is made up. Once the commit is back the run goes on. (issue 19)
+func TestFleet_a_branch_that_lost_the_run(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: lost\nsteps:\n  - {id: a, command: [touch, a.txt], outputs: [a.txt]}\n" + waits("lost", "b", "a")})
+	s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "lost", "--detach"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("b is at work", func() bool { return s.attempts("lost", "b") == 1 })
+	branch := temporal.Branch("lost")
+	s.git("fetch", "-q", "origin", branch)
+	was := s.git("rev-parse", "FETCH_HEAD")
+	s.git("push", "-q", "--force", "origin", "main:refs/heads/"+branch)
+	if err := os.WriteFile(s.launches+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the one that is at work, and one that is begun on this branch
+		r := s.fleet("resume", "lost")
+		if r.code != 11 || !strings.Contains(r.err, "does not have what is recorded of it") || !strings.Contains(r.err, "git push --force origin ") {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if now := s.git("ls-remote", "origin", branch); !strings.HasPrefix(now, s.git("rev-parse", "main")) {
+		t.Errorf("something was made up: %s", now)
+	}
+	s.git("push", "-q", "--force", "origin", was+":refs/heads/"+branch)
+	if r := s.fleet("resume", "lost", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete || s.attempts("lost", "b") != 1 {
+		t.Errorf("%+v after %d attempts", r, s.attempts("lost", "b"))
+	}
+}
+
+// However a person spells the name of a file, a second start finds the first. (issue 19)
+func TestFleet_one_file_however_it_is_spelled(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"sub/flow.yaml": "name: same\nsteps:\n  - {id: q, ask: {question: 'Ship it?', options: [yes, no]}}\n"})
+	s.worker("w1")
+	first := s.fleet("run", "sub/flow.yaml", "--detach")
+	if first.code != 0 {
+		t.Fatal(first)
+	}
+	for _, name := range []string{"./sub/flow.yaml", "sub/../sub/flow.yaml", filepath.Join(s.clone, "sub", "flow.yaml"), "sub//flow.yaml"} {
+		if r := s.fleet("run", name, "--detach", "--until", "q"); r.code != 0 || r.out != first.out {
+			t.Errorf("%s: %+v, not %q", name, r, first.out)
+		}
+	}
+}
+
+// The beginning of a name is enough where it means one run. (issue 19)
+func TestFleet_the_beginning_of_a_name(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"ask.yaml": "name: ask\nsteps:\n  - {id: q, ask: {question: 'Ship it?', options: [yes, no]}}\n"})
+	s.worker("w1")
+	for _, id := range []string{"north-1", "north-2", "south"} {
+		if r := s.fleet("run", "ask.yaml", "--id", id); r.code != 12 {
+			t.Fatal(r)
+		}
+	}
+	for _, verb := range []string{"stop", "answer", "resume"} {
+		if r := s.fleet(verb, "nor"); r.code != 2 || !strings.Contains(r.err, "north-1") || !strings.Contains(r.err, "north-2") {
+			t.Errorf("%s of what means two: %+v", verb, r)
+		}
+		if r := s.fleet(verb, "east"); r.code != 2 {
+			t.Errorf("%s of what means none: %+v", verb, r)
+		}
+	}
+	if r := s.fleet("status", "nor"); r.code != 0 || strings.Contains(r.out, "south") || !strings.Contains(r.out, "north-1") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("status", "east"); r.code != 2 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("resume", "sou"); r.code != 12 {
+		t.Errorf("%+v", r)
+	}
+	// A run that was stopped takes its answer, and goes on with it.
+	if r := s.fleet("stop", "sou"); r.code != 0 || !strings.Contains(r.out, "resume south") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("answer", "sou", "--question", "q", "--text", "maybe"); r.code != 2 {
+		t.Errorf("an answer that it does not take: %+v", r)
+	}
+	if r := s.fleet("answer", "sou", "--question", "q", "--text", "yes"); r.code != 0 || !strings.Contains(r.out, "reprise-fleet resume south") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("answer", "sou", "--list"); r.code != 3 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("resume", "sou", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A limit that takes long is told, and not waited for unless that is asked for. (issue 19)
+func TestFleet_a_limit_is_told(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{
+		"reprise.yaml": "agents: {coder: {preset: claude, account: long" + strconv.FormatInt(time.Now().UnixNano(), 36) + "}}\nroles: {default: coder}\nenv: [FLEET_LOG]\n",
+		"flow.yaml":    "name: limit\nsteps:\n  - {id: a, role: dev, prompt: make a.txt, outputs: [a.txt]}\n",
+	})
+	bin := filepath.Join(s.dir, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(strings.ReplaceAll(limited, "+ 20", "+ 7200")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("w1", "PATH="+bin+":"+os.Getenv("PATH"))
+	const says = "waits for a limit or an outage until "
+	if r := s.fleet("run", "flow.yaml", "--id", "lim"); r.code != 75 || !strings.Contains(r.out, says) {
+		t.Fatalf("%+v", r)
+	}
+	r := s.fleet("resume", "lim", "--json")
+	if sum := s.summary(r); r.code != 75 || sum.Exit != 75 || sum.Until == nil || time.Until(*sum.Until) < time.Hour || sum.State != reprise.Waiting {
+		t.Errorf("%+v", r)
+	}
+	if _, text := s.state("lim"); !strings.Contains(text, says) || !strings.Contains(s.fleet("status").out, says) {
+		t.Errorf("the status says nothing of it: %s", text)
+	}
+	cmd := exec.Command(shared.bin, "resume", "lim", "--wait", "-C", s.clone)
+	cmd.Env = s.env()
+	if err := startWithUs(cmd); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		t.Errorf("--wait does not wait: %v", err)
+	case <-time.After(5 * time.Second):
+	}
+	_ = cmd.Process.Kill()
+}
+
+// The status says why a run does not come on: what the last attempts said, and what is tried
+// again. A stop that takes too long ends. (issue 19)
+func TestFleet_status_says_why(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{
+		"bad.yaml": "name: bad\nsteps:\n  - {id: a, command: [sh, -c, 'echo the disk of the moon is full >&2; exit 7'], attempts: 2}\n  - {id: q, ask: {question: 'Ship it?', options: [yes, no]}}\n",
+	})
+	lock := filepath.Join(s.remote, "refs", "heads", filepath.FromSlash(temporal.Branch("land"))+".lock")
+	s.put("land.yaml", fmt.Sprintf("name: land\nsteps:\n  - {id: a, command: [sh, -c, 'echo a > a.txt; touch %s'], outputs: [a.txt]}\n", lock))
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "land")
+	s.git("push", "-q", "origin", "main")
+	s.worker("w1")
+	for _, id := range []string{"bad", "land"} {
+		if r := s.fleet("run", id+".yaml", "--id", id, "--detach"); r.code != 0 {
+			t.Fatal(r)
+		}
+	}
+	s.until("the failure is told", func() bool {
+		run, _ := s.state("bad")
+		return run.State == "open" && len(run.Failed) > 0 && strings.Contains(run.Failed[0].Reason, "the disk of the moon is full")
+	})
+	s.until("the landing is told", func() bool {
+		run, text := s.state("land")
+		return strings.Contains(run.Stuck, "landing what ended is tried again") && len(run.AtWork) == 1 && run.AtWork[0].Ended && strings.Contains(text, "has ended and waits to be landed")
+	})
+	if r := s.fleet("stop", "land", "--within", "3s"); r.code != 20 || !strings.Contains(r.err, "it was told to stop") {
+		t.Errorf("%+v", r)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it is stopped", func() bool { run, _ := s.state("land"); return run.State != "open" })
+}
+
+// Work that the remote refused is finished: once it is allowed, the run goes on with it, on
+// whichever worker. (issue 19)
+func TestFleet_what_was_refused_is_not_done_again(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: ref\nsteps:\n  - {id: a, command: [sh, -c, 'echo \"ref a $REPRISE_ATTEMPT\" >> \"$FLEET_LOG\"; echo $REPRISE_ATTEMPT > a.txt'], outputs: [a.txt]}\n  - {id: b, needs: [a], command: [touch, b.txt], outputs: [b.txt]}\n"})
+	hook := filepath.Join(s.remote, "hooks", "pre-receive")
+	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\nwhile read old new ref; do case $ref in refs/reprise/*) echo policy 17 forbids it; exit 1;; esac; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "ref"); r.code != 11 || !strings.Contains(r.out+r.err, "policy 17") {
+		t.Fatalf("%+v", r)
+	}
+	if err := os.Remove(hook); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the worker pushed it", func() bool { return s.git("ls-remote", "origin", "refs/reprise/ref/a/1") != "" })
+	w := s.workers["w1"]
+	w.kill()
+	w.rest()
+	s.worker("w2")
+	if r := s.fleet("resume", "ref", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
+		t.Errorf("%+v", r)
+	}
+	if n := s.attempts("ref", "a"); n != 1 {
+		t.Errorf("its agent was started %d times", n)
+	}
+	if text, err := os.ReadFile(filepath.Join(s.checkout("ref"), "a.txt")); err != nil || string(text) != "1\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	mirror := filepath.Join(s.dir, "worker-w1", "mirror.git")
+	if kept := s.must(exec.Command("git", "-C", mirror, "for-each-ref", "refs/kept/refused/")); kept != "" {
+		t.Errorf("what is pushed is kept: %s", kept)
+	}
+}
+
+// What a run that ended with doubts says to do next shows these doubts. (issue 19)
+func TestFleet_the_next_command_of_a_doubtful_end(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{
+		"reprise.yaml": "agents: {w: {command: [sh, -c, 'echo \"{\\\"outcome\\\":\\\"done\\\",\\\"summary\\\":\\\"nothing needed\\\"}\" > \"$REPRISE_RESULT\"']}}\nroles: {default: w}\n",
+		"flow.yaml":    "name: doubt\nsteps:\n  - {id: a, role: dev, prompt: do it}\n",
+	})
+	s.worker("w1")
+	r := s.fleet("run", "flow.yaml", "--id", "doubt")
+	next := regexp.MustCompile(`(?m)^Next: (.+)$`).FindStringSubmatch(r.out)
+	if r.code != 10 || next == nil || !strings.Contains(r.out, "["+reprise.CodeNothingMade+"]") {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.program("sh", "-c", next[1]); r.code != 10 || !strings.Contains(r.out, "doubt") {
+		t.Errorf("%s: %+v", next[1], r)
+	}
+}
