@@ -172,7 +172,7 @@ func (e *KeptError) Unwrap() error { return e.Err }
 // Outcome implements the rule that outcomes have exit codes.
 func (e *KeptError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
-// keepWork keeps the checkout of an attempt that could not be pushed, and says where. One
+// keepWork keeps the checkout of an attempt that git could not commit, and says where. One
 // that another attempt took the place of is no longer wanted, and one that the remote refused
 // is kept already. Where the server no longer waits for the attempt, its end is an ordinary
 // one, and the policy of its step decides.
@@ -182,11 +182,14 @@ func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput,
 	if errors.As(cause, &rejected) || errors.As(cause, &app) {
 		return cause
 	}
-	dir, err := c.keepAs(fmt.Sprintf("kept-%s-%s-%d", refWord(in.Run.Ref.ID), refWord(keyOf(in.Start.Elsewhere)), in.Start.Number))
-	if err != nil {
-		return errors.Join(cause, err)
+	kept, is := errors.AsType[*KeptError](cause)
+	if !is {
+		dir, err := c.keepAs(fmt.Sprintf("kept-%s-%s-%d", refWord(in.Run.Ref.ID), refWord(keyOf(in.Start.Elsewhere)), in.Start.Number))
+		if err != nil {
+			return errors.Join(cause, err)
+		}
+		kept = &KeptError{a.Name, dir, cause}
 	}
-	kept := &KeptError{a.Name, dir, cause}
 	if ctx.Err() != nil {
 		return kept
 	}
@@ -320,8 +323,12 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 			}
 		}
 		select {
-		case <-ctx.Done():
-			return nil, err
+		case <-ctx.Done(): // what git has needs no folder, and is pushed later
+			where, not := a.keepCommit(context.WithoutCancel(ctx), c, commit, in)
+			if not != nil {
+				return nil, errors.Join(err, not)
+			}
+			return nil, &KeptError{a.Name, where, err}
 		case <-time.After(pause):
 		}
 	}

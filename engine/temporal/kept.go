@@ -45,17 +45,24 @@ func (c *Checkout) again(ctx context.Context, of string, e attemptEnd, s *Start)
 // keepRefused keeps the work of an attempt that the remote refuses on this worker, and says
 // where.
 func (a *Activities) keepRefused(ctx context.Context, c *Checkout, commit string, in AttemptInput, told attemptEnd, refused *RefusedError) error {
-	mirror := filepath.Join(a.Mirror.Dir, "mirror.git")
-	kept := keptRefs + strings.TrimPrefix(AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere), "refs/reprise/")
 	told.Kept = true
 	commit, err := c.again(ctx, commit, told, &in.Start)
-	if err == nil {
-		_, err = c.git(ctx, "push", "-q", mirror, "+"+commit+":"+kept)
-	}
 	if err != nil {
 		return errors.Join(refused, err)
 	}
-	return lasting(&RefusedError{refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work and pushes it once it may: %s in %s", refused.Text, a.Name, kept, mirror)})
+	where, err := a.keepCommit(ctx, c, commit, in)
+	if err != nil {
+		return errors.Join(refused, err)
+	}
+	return lasting(&RefusedError{refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work and pushes it once it may: %s", refused.Text, a.Name, where)})
+}
+
+// keepCommit keeps the commit of an attempt in the mirror, and says where that is.
+func (a *Activities) keepCommit(ctx context.Context, c *Checkout, commit string, in AttemptInput) (string, error) {
+	mirror := filepath.Join(a.Mirror.Dir, "mirror.git")
+	kept := keptRefs + strings.TrimPrefix(AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere), "refs/reprise/")
+	_, err := c.git(ctx, "push", "-q", mirror, "+"+commit+":"+kept)
+	return kept + " in " + mirror, err
 }
 
 // pushKept pushes what the worker keeps, and forgets what the remote has.

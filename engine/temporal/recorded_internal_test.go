@@ -143,6 +143,21 @@ func TestWhat_is_finished_is_pushed_after_a_stop(t *testing.T) {
 			if kept := new(KeptError); c.pushed && (err != nil || r.Commit == "") || !c.pushed && !errors.As(err, &kept) {
 				t.Errorf("%+v, %v", r, err)
 			}
+			if c.pushed {
+				return
+			}
+			// What git has needs no folder of its own, and is pushed once the remote is back.
+			for _, err := os.Stat(b.remote); err != nil; _, err = os.Stat(b.remote) {
+				time.Sleep(20 * time.Millisecond)
+			}
+			a.pushKept(t.Context())
+			ref := AttemptRef(b.run.Ref.ID, d.Starts[0].Elsewhere)
+			if b.git(b.remote, "for-each-ref", ref) == "" || b.git(filepath.Join(a.Mirror.Dir, "mirror.git"), "for-each-ref", keptRefs) != "" {
+				t.Error("it is kept and not pushed")
+			}
+			if folders, _ := filepath.Glob(filepath.Join(a.Mirror.Dir, "kept-*")); len(folders) > 0 {
+				t.Errorf("%q", folders)
+			}
 		})
 	}
 }
