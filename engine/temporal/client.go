@@ -74,7 +74,10 @@ func (f *Fleet) Find(ctx context.Context, name string) (reprise.Ref, error) {
 // begins with it. Runs of the clone count where here is set. A word that is the beginning of
 // none stays as it is. The error is a *SeveralError if several could be meant.
 func (f *Fleet) Name(ctx context.Context, word string, here bool) (string, error) {
-	if _, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(word), ""); word == "" || !isNotFound(err) {
+	if word == "" {
+		return "", nil
+	}
+	if _, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(word), ""); !isNotFound(err) {
 		return word, err
 	}
 	there, err := f.runs(ctx, word)

@@ -116,7 +116,7 @@ func (e *NoBranchError) Hint() string {
 	if e.At != "" {
 		push = "git push --force origin "
 	}
-	return "a clone that has its last commit can bring it back: `" + push + from + ":refs/heads/" + Branch(e.Run) + "`, then `reprise-fleet resume " + reprise.Pasted(e.Run, "RUN") + "`"
+	return "a clone that has its last commit can bring it back: `" + push + from + ":refs/heads/" + Branch(e.Run) + "`"
 }
 
 // Outcome implements the rule that outcomes have exit codes.
