@@ -66,7 +66,32 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if w = w.last(); done || err != nil {
 		return w.sum, err
 	}
-	return w.sum, w.loop(ctx)
+	if err := w.loop(ctx); err != nil {
+		return w.sum, err
+	}
+	return w.sum, w.contested(ctx)
+}
+
+// contested adds to what came of a run that is finished now what contradicts that, as a close
+// look at it shows: the end of the work is told as it will be to whoever looks next.
+func (w *work) contested(ctx context.Context) error {
+	if w.sum.Action != reprise.Finish || ctx.Err() != nil {
+		return nil
+	}
+	l, err := w.judgeHeld(ctx)
+	if _, gone := errors.AsType[*GoneError](err); gone {
+		return nil // it is done and was put away
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range l.Run.Findings {
+		told := slices.ContainsFunc(w.sum.Findings, func(t reprise.Finding) bool { return t.Code == f.Code && t.Subject == f.Subject })
+		if f.ContestsEnd() && !told {
+			w.notice(f)
+		}
+	}
+	return nil
 }
 
 // comesToNothing is what resuming comes to where it would start and record nothing: it
