@@ -35,7 +35,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 				f = nil
 			}
 			if f == nil {
-				f = outputGone(r, s, o)
+				f = outputGone(r, s)
 			}
 		}
 		if f == nil {
@@ -168,35 +168,36 @@ func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
 }
 
-// outputGone reports that a step's output is missing although an open step needs the
-// step, or the run is finished. It blocks unless a step accepted later may have removed
-// it.
-func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
-	gone, needs := s.Accepted.Gone, ""
-	switch {
-	case len(gone) == 0:
-		return nil
-	case r.State == reprise.Complete:
-		gone = deleted(s, o)
+// outputGone reports that a file that a step had to leave is missing or was emptied, whoever
+// did it and whether it is committed: what has to exist has to exist to the end. It blocks
+// if an open step needs the step, unless a step accepted later may have removed it.
+func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
+	gone, how, needs := s.Accepted.Gone, "gone", ""
+	switch s.Accepted.Emptied {
+	case 0:
+	case len(gone):
+		how = "empty"
 	default:
-		open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
-		if open < 0 {
-			return nil
-		}
-		needs = fmt.Sprintf("; %s needs it", name(r.Steps[open].ID))
+		how = "gone or empty"
 	}
 	if len(gone) == 0 {
 		return nil
 	}
+	open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
+	if open >= 0 {
+		needs = fmt.Sprintf("; %s needs it", name(r.Steps[open].ID))
+	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
-		Message:  fmt.Sprintf("%s is done and left %s, which %s gone%s", name(s.ID), list(gone), isAre(len(gone)), needs),
+		Message:  fmt.Sprintf("%s is done and left %s, which %s %s%s", name(s.ID), list(gone), isAre(len(gone)), how, needs),
 		Hint:     "restore it",
 	}
 	later := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) })
-	if later && !(r.State == reprise.Complete && s.Accepted.Commit != "") {
-		f.Severity = reprise.Warning
+	if later {
 		f.Message += "; a later step may have removed it"
+	}
+	if later || open < 0 {
+		f.Severity = reprise.Warning
 	}
 	return f
 }
@@ -293,21 +294,6 @@ func mentions(text, file string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(text, between), func(word string) bool {
 		return strings.TrimPrefix(strings.TrimRight(word, "."), "./") == file
 	})
-}
-
-// deleted are the files that a step of a finished run left and that were deleted since.
-// Where its work is committed, a deletion that is committed too is someone's work.
-func deleted(s *reprise.Step, o *World) []string {
-	if s.Accepted.Commit == "" || o.Git == nil {
-		return s.Accepted.Gone
-	}
-	var out []string
-	for _, name := range s.Accepted.Gone {
-		if slices.ContainsFunc(o.Git.Changed, func(c reprise.Change) bool { return c.Path == name }) {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // doAgain says how to repeat the step of a finding. Everything else that blocks is

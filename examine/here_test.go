@@ -46,8 +46,9 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"a repository that cannot be asked", code, accepted(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), 0, ""},
 		{"never a repository", code, accepted(func(s *scene) { s.r.Steps[0].Accepted.Commit, s.o.Git = "", nil }), 0, ""},
 		{"an output is gone", code, accepted(gone), blocking, `"two" needs it`},
-		{"an output is gone that nobody needs", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Needs = nil }), 0, ""},
-		{"an output is gone, and all that needed it is done", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Status = reprise.Done }), 0, ""},
+		{"an output is gone that nobody needs", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Needs = nil }), warning, `which is gone`},
+		{"an output is gone, and all that needed it is done", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Status = reprise.Done }), warning, `which is gone`},
+		{"an output was emptied", code, accepted(gone).with(func(s *scene) { s.r.Steps[0].Accepted.Emptied = len(s.r.Steps[0].Accepted.Gone) }), blocking, `which is empty; "two" needs it`},
 		{"an output is gone, and a later step was accepted", code, accepted(gone).with(func(s *scene) {
 			s.r.Steps = append(s.r.Steps, reprise.Step{ID: "beside", Status: reprise.Done, Accepted: &reprise.Acceptance{At: now}})
 		}), warning, "a later step may have removed it"},

@@ -116,6 +116,8 @@ type StepHistory struct {
 	// Work are the accepted attempts that a commit holds, the latest last, since the step was
 	// last to be done from the start: one that only reviews it makes none.
 	Work []reprise.Acceptance
+	// Filled are those of Made that had content when it was accepted.
+	Filled map[string]bool
 	// Made are the files that it was to leave.
 	Made []reprise.Expected
 	// LastFailure is the latest failure since then, nil if there is none.
@@ -379,6 +381,10 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.Unheld = ev.Unheld
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
+			s.Filled = map[string]bool{}
+			for _, e := range ev.Stands {
+				s.Filled[e.Path] = !e.Before.IsZero() && e.Before != reprise.HashOf(nil)
+			}
 			if ev.Commit != "" {
 				s.Work = append(s.Work, reprise.Acceptance{Commit: ev.Commit, Key: ev.Key, Base: base, At: ev.At})
 			}

@@ -494,7 +494,12 @@ func (v *View) tellLanded(fsys fs.FS) {
 			if strings.HasPrefix(e.Path, r.Path+"/") {
 				continue // a file of the run itself
 			}
-			if _, err := fs.Stat(fsys, e.Path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			info, err := fs.Stat(fsys, e.Path)
+			switch {
+			case err == nil && info.Mode().IsRegular() && info.Size() == 0 && h.Filled[e.Path]:
+				s.Accepted.Emptied++
+				fallthrough
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
 			}
 		}
