@@ -35,6 +35,9 @@ func (d Decision) Options(r *Run) []Option {
 	return options
 }
 
+// ContinueWith is the way to continue a run that names what it starts.
+func ContinueWith(u Unit) Option { return Option{OptionContinue, "Continue with " + u.ID} }
+
 // tryAgain adds a retry for a run whose next step has used up its attempts, because plain
 // continuing would start nothing.
 func (d Decision) tryAgain(options []Option) []Option {
@@ -106,7 +109,7 @@ func (d Decision) options(r *Run) []Option {
 func (d Decision) unitOptions(r *Run) []Option {
 	options := r.answerOption()
 	if d.Point != nil && (len(options) == 0 || d.Independent()) {
-		options = append(options, Option{OptionContinue, "Continue with " + d.Point.ID})
+		options = append(options, ContinueWith(*d.Point))
 	}
 	if d.Point != nil && r.Kind.Facts().Skips && r.Step(d.Point.ID) != nil {
 		options = append(options, Option{OptionSkip, "Skip to the next plan"})

@@ -77,9 +77,9 @@ type Acceptance struct {
 	Key    string    // identifies the attempt in commit trailers
 	Base   string    // the commit that the attempt began on, "" if unknown
 	At     time.Time // when it was accepted
-	Gone   []string  // what it should have left and is gone or was emptied
-	// Emptied is how many of Gone are there and empty.
-	Emptied int `json:",omitempty"`
+	Gone   []string  // what it should have left and is gone
+	// Emptied is what it left with content and is empty now.
+	Emptied []string `json:",omitempty"`
 	// Earlier are accepted attempts at the step, or at parts of it, whose work is in other
 	// commits.
 	Earlier []Acceptance `json:",omitempty"`

@@ -146,7 +146,7 @@ exit 0`, says: lacking + "|before it began", most: 3},
 	{name: "kills itself", script: `kill -SEGV $$`, says: "segmentation|SIGSEGV", most: 2},
 	{name: "thousands of files", script: `mkdir -p many; i=0; while [ $i -lt 3000 ]; do : > "many/$i"; i=$((i+1)); done`},
 
-	{name: "reset of the project", script: `[ -e "$OUT/was" ] || git -C "$PROJECT" rev-parse HEAD > "$OUT/was"; git -C "$PROJECT" reset -q --hard "$(git -C "$PROJECT" rev-parse keep)~1"; exit 3`, says: "exit code 3|flow.yaml", most: 3, fix: `git -C "$PROJECT" merge -q --ff-only "$(cat "$OUT/was")"`},
+	{name: "reset of the project", script: `[ -e "$OUT/was" ] || git -C "$PROJECT" rev-parse HEAD > "$OUT/was"; git -C "$PROJECT" reset -q --hard "$(git -C "$PROJECT" rev-parse keep)~1"; exit 3`, says: "exit code 3|flow.yaml|left main without commit", most: 3, fix: `git -C "$PROJECT" merge -q --ff-only "$(cat "$OUT/was")"`},
 	{name: "checkout in the project", script: `git -C "$PROJECT" checkout -q --detach keep~1; exit 3`, says: "exit code 3|flow.yaml", most: 3, fix: `git -C "$PROJECT" checkout -q main`},
 	{name: "another branch", script: `git checkout -q -b elsewhere 2>/dev/null || git checkout -q elsewhere; exit 3`, says: "exit code 3|elsewhere", most: 3, fix: `git -C "$PROJECT" checkout -q main 2>/dev/null || true
 w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || git -C "$w" checkout -q auto-claude/001-health-endpoint`},

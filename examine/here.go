@@ -170,17 +170,21 @@ func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 
 // outputGone reports that a file that a step had to leave is missing or was emptied, whoever
 // did it and whether it is committed: what has to exist has to exist to the end. It blocks
-// if an open step needs the step, unless a step accepted later may have removed it.
+// if an open step needs the step, unless a step accepted later may have removed it. An
+// emptied file that counts as changed is asked about instead.
 func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
-	gone, how, needs := s.Accepted.Gone, "gone", ""
-	switch s.Accepted.Emptied {
+	empty := slices.DeleteFunc(slices.Clone(s.Accepted.Emptied), func(file string) bool {
+		return slices.ContainsFunc(s.Accepted.Changed, func(e reprise.Expected) bool { return e.Path == file })
+	})
+	lost, how, needs := slices.Concat(s.Accepted.Gone, empty), "gone", ""
+	switch len(empty) {
 	case 0:
-	case len(gone):
+	case len(lost):
 		how = "empty"
 	default:
 		how = "gone or empty"
 	}
-	if len(gone) == 0 {
+	if len(lost) == 0 {
 		return nil
 	}
 	open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
@@ -189,7 +193,7 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
-		Message:  fmt.Sprintf("%s is done and left %s, which %s %s%s", name(s.ID), list(gone), isAre(len(gone)), how, needs),
+		Message:  fmt.Sprintf("%s is done and left %s, which %s %s%s", name(s.ID), list(lost), isAre(len(lost)), how, needs),
 		Hint:     "restore it",
 	}
 	later := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) })

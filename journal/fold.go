@@ -116,10 +116,10 @@ type StepHistory struct {
 	// Work are the accepted attempts that a commit holds, the latest last, since the step was
 	// last to be done from the start: one that only reviews it makes none.
 	Work []reprise.Acceptance
-	// Filled are those of Made that had content when it was accepted.
-	Filled map[string]bool
-	// Made are the files that it was to leave.
-	Made []reprise.Expected
+	// Made are the files that it was to leave, Filled those that had content when it was
+	// accepted.
+	Made   []reprise.Expected
+	Filled []string
 	// LastFailure is the latest failure since then, nil if there is none.
 	LastFailure *reprise.Event
 	// DeferredUntil is when a limit ends, zero if none is on record.
@@ -264,9 +264,23 @@ func (h *History) Add(ev *reprise.Event) {
 		h.Stands[e.Path] = e.Before
 	}
 	if ev.Step != "" {
-		h.step(ev.Step).add(ev)
+		s := h.step(ev.Step)
+		s.add(ev)
+		if s.Accepted != nil && ev.Kind == reprise.StepFinished {
+			s.Filled = h.filled(s.Made)
+		}
 		h.limit(ev)
 	}
+}
+
+// filled lists the files of these that had content when an attempt last ended.
+func (h *History) filled(files []reprise.Expected) (out []string) {
+	for _, e := range files {
+		if was, recorded := h.Stands[e.Path]; recorded && was != reprise.HashOf(nil) {
+			out = append(out, e.Path)
+		}
+	}
+	return out
 }
 
 // prove notes that the work of an agent was accepted. The first attempt at a step gets
@@ -381,10 +395,6 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.Unheld = ev.Unheld
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
-			s.Filled = map[string]bool{}
-			for _, e := range ev.Stands {
-				s.Filled[e.Path] = !e.Before.IsZero() && e.Before != reprise.HashOf(nil)
-			}
 			if ev.Commit != "" {
 				s.Work = append(s.Work, reprise.Acceptance{Commit: ev.Commit, Key: ev.Key, Base: base, At: ev.At})
 			}

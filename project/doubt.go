@@ -358,7 +358,17 @@ func (v *View) startsAt(seen Foreseen) {
 		}
 		units = append(units, u)
 	}
+	was := *d.Point
 	d.Point, d.Units = &units[0], units
+	if i := slices.Index(d.Reasons, was.Reason); i >= 0 {
+		d.Reasons[i] = d.Point.Reason
+	}
+	v.Run.Options = slices.Clone(v.Run.Options)
+	for i, o := range v.Run.Options {
+		if o == reprise.ContinueWith(was) {
+			v.Run.Options[i] = reprise.ContinueWith(*d.Point)
+		}
+	}
 }
 
 func stepsOf(events []reprise.Event) (out []string) {

@@ -496,9 +496,8 @@ func (v *View) tellLanded(fsys fs.FS) {
 			}
 			info, err := fs.Stat(fsys, e.Path)
 			switch {
-			case err == nil && info.Mode().IsRegular() && info.Size() == 0 && h.Filled[e.Path]:
-				s.Accepted.Emptied++
-				fallthrough
+			case err == nil && info.Mode().IsRegular() && info.Size() == 0 && slices.Contains(h.Filled, e.Path):
+				s.Accepted.Emptied = append(s.Accepted.Emptied, e.Path)
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
 			}

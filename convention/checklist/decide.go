@@ -122,7 +122,7 @@ func (l *list) offer(run *reprise.Run) bool {
 		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: it.role(), Reason: reason})
 	}
 	run.Phase = open[0].phase
-	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
+	run.Options = []reprise.Option{reprise.ContinueWith(run.Next[0])}
 	return true
 }
 
