@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,8 +86,9 @@ func (w *work) contested(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	about := func(f reprise.Finding) string { return f.Code + " " + cmp.Or(f.Subject, w.ref.ID) }
 	for _, f := range l.Run.Findings {
-		told := slices.ContainsFunc(w.sum.Findings, func(t reprise.Finding) bool { return t.Code == f.Code && t.Subject == f.Subject })
+		told := slices.ContainsFunc(w.sum.Findings, func(t reprise.Finding) bool { return about(t) == about(f) })
 		if f.ContestsEnd() && !told {
 			w.notice(f)
 		}

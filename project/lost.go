@@ -127,10 +127,12 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 }
 
 // movedTo reports whether r is a list of the user that was the run's under another name:
-// it has the same steps, and whatever the journal says is finished is closed in it. A
-// run with an attempt that was cut off has more to tell.
+// it has the same steps, and whatever the journal says is finished is closed in it. Phases
+// are the same in every run of a kind, so such a run must have the same name. A run with an
+// attempt that was cut off has more to tell.
 func (l *Lost) movedTo(r, was *reprise.Run) bool {
-	if r.Layout != l.Ref.Layout || !r.Kind.Facts().Kept || len(was.Steps) == 0 || len(r.Steps) < len(was.Steps) {
+	facts := r.Kind.Facts()
+	if r.Layout != l.Ref.Layout || !facts.Kept || facts.Phased && r.ID != l.Ref.ID || len(was.Steps) == 0 || len(r.Steps) < len(was.Steps) {
 		return false
 	}
 	history := journal.Fold(l.account.Entries)

@@ -102,13 +102,13 @@ func begun(ctx context.Context, store *durable.Store, r *reprise.Run) (reprise.S
 }
 
 // Resets are the events that take transitional statuses of a run back when it is
-// given up. A unit whose status is archived with the state needs none.
+// given up. A unit whose status is archived with the state, or is gone with it, needs none.
 func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 	var out []reprise.Event
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		inside := s.Path == "" || s.Path == r.Path || within(s.Path, r.Path)
-		if !r.Kind.Facts().Kept && inside {
+		if inside && (!r.Kind.Facts().Kept || r.Gone() != nil) {
 			continue
 		}
 		if s.Status == reprise.InProgress || s.Status == reprise.InReview {
