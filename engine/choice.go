@@ -83,7 +83,7 @@ func (w *work) resumeRun(ctx context.Context, l look) (bool, error) {
 		}
 		return true, w.finish(l.Decision, zeroTime)
 	}
-	if unsaid := w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0; unsaid && (l.Decision.State == reprise.Stopped || l.Decision.Holds(l.Run)) {
+	if unsaid := w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0; unsaid && (l.Decision.State == reprise.Stopped && !l.Stops || l.Decision.Holds(l.Run)) {
 		// A person ended or holds the run, and the choice does not say how to continue.
 		return true, w.finish(l.Decision, zeroTime)
 	}

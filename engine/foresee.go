@@ -44,7 +44,7 @@ func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.For
 		out.Asks = append(out.Asks, askedIn(ev))
 	}
 	if starts != nil {
-		out.Starts = starts.units
+		out.Starts, out.Stops = starts.units, starts.last().sum.State == reprise.Stopped
 	}
 	return out, err
 }

@@ -100,7 +100,7 @@ func (w *work) contested(ctx context.Context) error {
 // waits for a person who cannot be asked now, for a limit, or everything is left to a
 // person. Then nothing is written: no one took the run up. nil where something may be done.
 func (w *work) comesToNothing(ctx context.Context, l look) *Summary {
-	if !w.choice.Means().Works || w.unsettled() || w.startsNow(l) {
+	if !w.choice.Means().Works || w.unsettled() || l.Stops || w.startsNow(l) {
 		return nil
 	}
 	p, err := w.Preview(ctx, w.ref, w.choice)

@@ -326,16 +326,20 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 		r.Report(f)
 		return seen, true
 	}
-	changed = len(seen.Asks)+len(r.Asks) > 0
-	r.Asks = seen.Asks
+	changed = len(seen.Asks)+len(r.Asks) > 0 || seen.Stops
+	r.Asks, v.Stops = seen.Asks, seen.Stops
+	if seen.Stops {
+		r.State, r.Reason = reprise.Stopped, "an answer ends it: resuming it records that and starts nothing"
+	}
 	return seen, changed
 }
 
 // Foreseen is what resuming a run does before anything it starts has ended: the questions
-// it asks and the steps it starts.
+// it asks, the steps it starts, and whether it ends the run on purpose instead.
 type Foreseen struct {
 	Asks   []reprise.Asked
 	Starts []reprise.Unit
+	Stops  bool
 }
 
 // startsAt moves the resume point to what the engine starts, if something was cut off, or if

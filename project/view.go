@@ -44,7 +44,9 @@ type View struct {
 	// Doubts are the questions to answer before the steps they concern are started.
 	Doubts []Doubt
 	// Changed says that what the work is measured by has changed; nil if not.
-	Changed  *Remeasured
+	Changed *Remeasured
+	// Stops says that resuming the run records that a person's answer ended it.
+	Stops    bool
 	Decision reprise.Decision
 	Now      time.Time
 
