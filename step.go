@@ -149,3 +149,59 @@ type Artifact struct {
 	MadeBy   string // the id of the step that makes it, if one does
 	Source   Source // where it is mentioned
 }
+
+// Step returns the step with this id, or nil.
+func (r *Run) Step(id string) *Step {
+	if len(r.Steps) > indexed {
+		return r.find(id)
+	}
+	for i := range r.Steps {
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// StepOrPart returns the step with this id, or the open part of one, or nil.
+func (r *Run) StepOrPart(id string) *Step {
+	if s := r.Step(id); s != nil {
+		return s
+	}
+	return r.part(id)
+}
+
+func (r *Run) part(id string) *Step {
+	for i := range r.Steps {
+		for k := range r.Steps[i].Parts {
+			if p := &r.Steps[i].Parts[k]; p.ID == id {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// indexed is the number of steps from which an index is used.
+const indexed = 256
+
+// find is Step for large runs. The index is built on the first call and rebuilt if the
+// steps changed.
+func (r *Run) find(id string) *Step {
+	if i, ok := r.index[id]; ok && i < len(r.Steps) && r.Steps[i].ID == id && r.indexedSteps == len(r.Steps) {
+		return &r.Steps[i]
+	}
+	if r.index != nil && r.indexedSteps == len(r.Steps) {
+		if _, ok := r.index[id]; !ok {
+			return nil
+		}
+	}
+	r.index, r.indexedSteps = make(map[string]int, len(r.Steps)), len(r.Steps)
+	for i := len(r.Steps) - 1; i >= 0; i-- {
+		r.index[r.Steps[i].ID] = i // of two with the same id, the first
+	}
+	if i, ok := r.index[id]; ok {
+		return &r.Steps[i]
+	}
+	return nil
+}

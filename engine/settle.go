@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/agent"
-	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/journal"
 	"reprise/project"
@@ -313,105 +310,6 @@ func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
 			ev.Outcome = journal.SameAgain
 		}
 	}
-}
-
-// standing is what stands in place of the expected files.
-func (w *work) standing(f *Attempt) (out []reprise.Expected) {
-	for _, e := range f.Expect {
-		if now, err := w.hash(e.Path); err == nil && !now.IsZero() {
-			out = append(out, reprise.Expected{Path: e.Path, Before: now})
-		}
-	}
-	return out
-}
-
-// madeAny reports whether an expected file exists that did not, or was different, before
-// this attempt and the earlier ones that were not accepted.
-func (w *work) madeAny(f *Attempt) bool {
-	before := w.beforeAll(f)
-	return slices.ContainsFunc(f.Expect, func(e reprise.Expected) bool {
-		now, err := w.hash(e.Path)
-		if err != nil || now.IsZero() {
-			return false
-		}
-		was, known := before[e.Path]
-		return !f.unchanged(e, now) || known && now != was && e.Path != w.ref.Path
-	})
-}
-
-// beforeAll is what the expected files were before the first attempt that was not
-// accepted; nil if this is the first.
-func (w *work) beforeAll(f *Attempt) map[string]reprise.Hash {
-	first := w.hist.Step(f.Step).First
-	if first == nil || first.Attempt == f.Number {
-		return nil
-	}
-	before := map[string]reprise.Hash{}
-	for _, e := range first.Expect {
-		before[e.Path] = e.Before
-	}
-	return before
-}
-
-// unchanged reports whether an expected file is what it was before the attempt.
-func (f *Attempt) unchanged(e reprise.Expected, now reprise.Hash) bool {
-	started, known := f.AtStart[e.Path]
-	return now == e.Before || known && now == started
-}
-
-// missing says what an attempt should have left and did not, "" if nothing is missing.
-func (w *work) missing(f *Attempt) string {
-	var lacks []string
-	for _, e := range f.Expect {
-		now, err := w.hash(e.Path)
-		switch {
-		case err != nil:
-			lacks = append(lacks, e.Path+" cannot be read: "+whyUnread(err))
-		case now.IsZero() && w.isFolder(e.Path):
-			lacks = append(lacks, e.Path+" is a folder with nothing in it")
-		case now.IsZero():
-			lacks = append(lacks, e.Path+" is not there")
-		case e.Changed && f.unchanged(e, now):
-			what := e.Path + " is what it was before"
-			if e.Lacks != "" {
-				what += "; " + e.Lacks
-			}
-			lacks = append(lacks, what)
-		}
-	}
-	if len(lacks) == 0 {
-		return ""
-	}
-	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
-}
-
-// whyUnread is why a file cannot be read, without its name.
-func whyUnread(err error) string {
-	if odd, ok := errors.AsType[*durable.NotRegularError](err); ok {
-		return strings.TrimPrefix(err.Error(), "open "+odd.Path+": ")
-	}
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err.Error()
-	}
-	return err.Error()
-}
-
-// madeBefore reports whether earlier attempts that were not accepted changed everything
-// that this one should have: it may have found their work complete.
-func (w *work) madeBefore(f *Attempt) bool {
-	before := w.beforeAll(f)
-	if before == nil {
-		return false
-	}
-	for _, e := range f.Expect {
-		now, err := w.hash(e.Path)
-		was, known := before[e.Path]
-		// What we write to the run's own file is not an agent's work.
-		if err != nil || now.IsZero() || e.Changed && (!known || now == was || e.Path == w.ref.Path) {
-			return false
-		}
-	}
-	return true
 }
 
 // maxAgain bounds how often one process may finish a step without an agent. Loops need
