@@ -60,7 +60,7 @@ func TestX4_a_decision_is_carried_out_whatever_the_files_say(t *testing.T) {
 		if applied {
 			events = append(events, Event{Kind: AnswerApplied, Question: "q"})
 		}
-		r := &Run{State: Interrupted, Questions: []Question{{ID: "q", Text: "Is it done?", Answer: "do it", Answered: true, Applied: true}}}
+		r := &Run{State: Interrupted, Questions: []Question{{ID: "q", Text: "Is it done?", Answer: "do it", Answered: true, Applied: true, UseUntold: true}}}
 		r.Recall(events)
 		if q := r.Questions[0]; !q.Answered || q.Applied != applied {
 			t.Errorf("%+v", q)

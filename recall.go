@@ -283,10 +283,8 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 		have.By, have.Own = q.By, q.Own
 		// A restarted step loses the traces in the files that its answer was used.
 		have.Applied = have.Applied || have.Answered && (withdrawn || q.Applied && have.Answer == q.Answer)
-		if q.Closed && q.Answered && have.Answer == q.Answer {
-			// Some files call an answer used as soon as it is written. What follows from a
-			// decision is recorded here.
-			have.Applied = q.Applied
+		if have.UseUntold && q.Answered && have.Answer == q.Answer {
+			have.Applied = q.Applied || withdrawn
 		}
 		return
 	}

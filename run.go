@@ -52,8 +52,11 @@ type Question struct {
 	Note     string // what a person said without settling it: "not yet, …"
 	Kept     bool   // the answer is stored beside the journal for the next engine
 	Applied  bool   // the answer was used or withdrawn, and must not be applied again
-	AskedAt  time.Time
-	Source   Source
+	// UseUntold is set if the files call an answer used as soon as it is written: where the
+	// journal has it, the journal tells.
+	UseUntold bool
+	AskedAt   time.Time
+	Source    Source
 	// Group are the steps of the group it is about, including closed ones, if the files
 	// determine them for certain: the group can be skipped, which closes the question
 	// without an answer. If it is about a group and they do not, NoGroup says why.

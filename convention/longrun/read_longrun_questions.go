@@ -58,7 +58,7 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	}
 	switch word := doc.Fold(status.Value); word {
 	case "answered", "resolved", "closed", "complete", "completed":
-		q.Answered, q.Applied = true, true
+		q.Answered, q.Applied, q.UseUntold = true, true, true
 	case "skipped", "deferred", "withdrawn":
 		q.Answered, q.Applied = true, true
 	case "pending", "open", "waiting", "awaiting response", "":
