@@ -93,6 +93,7 @@ type place struct {
 	// mark is what in the text of a box says how far the task is, and says what that means.
 	mark string
 	says reprise.Status
+	last string // the word behind the text that settles which of the two counts
 }
 
 // deciding returns the place that decides the status of the task: the first that is not

@@ -38,7 +38,7 @@ func (l *list) readBoxes() {
 		if means, ok := l.legend[c.Mark]; ok {
 			at.status = means
 		}
-		c.Text = at.unskipped(c.Text)
+		c.Text = at.settled(c.Text)
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
 		it, ok := l.family.match(c.Text)
 		heading, number := l.within(c.Line)
@@ -71,7 +71,7 @@ func (l *list) readBoxes() {
 		it.needs = l.family.needed(it.text)
 		it.text = struckOn(md, c.Line, it.text)
 		tags, text := cutTags(it.text)
-		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending {
+		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending && at.last == "" {
 			at.status, it.held, it.putOff = reprise.Blocked, why, true
 		}
 		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)

@@ -1,6 +1,7 @@
 package checklist
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,19 +109,31 @@ func (l *list) readLegend(md *doc.Markdown) {
 // for that.
 const leftOut = "(skipped)"
 
-// unskipped returns the text of a box without the word that the task is left out, which an
-// open box does not deny.
-func (p *place) unskipped(text string) string {
-	at := len(text) - len(leftOut)
-	if at <= 0 || !strings.EqualFold(text[at:], leftOut) || p.status.Closed() {
-		return text
+// settling are the words that are written behind a text that says something else than its box,
+// once it is known which of the two is right. The text stays as it is.
+var settling = map[reprise.Status]string{reprise.Done: "(done)", reprise.Skipped: leftOut, reprise.Pending: "(pending)"}
+
+// settled returns the text of a box without the word that settles its status, if it ends with one
+// that the box agrees with. That the task is left out, an open box does not deny.
+func (p *place) settled(text string) string {
+	for status, word := range settling {
+		rest, ok := strings.CutSuffix(text, " "+word)
+		if !ok || p.status != status && (status == reprise.Done || p.status.Closed()) {
+			continue
+		}
+		if p.last = word; status == reprise.Skipped {
+			p.status = status
+		}
+		return strings.TrimSpace(rest)
 	}
-	p.status, p.mark, p.says = reprise.Skipped, text[at:], reprise.Skipped
-	return strings.TrimSpace(text[:at])
+	return text
 }
 
-// denied matches what at the end of a ticked task says that it is not done.
-var denied = regexp.MustCompile(`(?:^|[—–.;:(\[*]\s*|\s-\s+)(?:NOT (?:DONE|COMPLETED?|FINISHED|STARTED)|INCOMPLETE|UNFINISHED)\b[^()\[\]]*[)\]]?$|` +
+// notDone matches the words that say of a ticked task that it is not done.
+const notDone = `(?:NOT (?:DONE|COMPLETED?|FINISHED|STARTED)|INCOMPLETE|UNFINISHED)`
+
+// denied matches what at the end of a ticked task says that it is not done, with the reason.
+var denied = regexp.MustCompile(`(?:^|[—–.;:(\[*]\s*|\s-\s+)` + notDone + `\b[^()\[\]]*[)\]]?$|` +
 	`[(\[](?:PENDING|TODO|WIP|IN PROGRESS|BLOCKED|FAILED)\s*(?:[:—–]|-\s)[^()\[\]]*[)\]]$`)
 
 // told returns the places of the status of a box: its mark and, if that contradicts it, what its
@@ -142,7 +155,7 @@ func (f *Family) told(at place, pieces []string) []place {
 			at.mark, at.says = strings.TrimSpace(mark), says
 		}
 	}
-	if at.denies(at.status) {
+	if at.last == "" && at.denies(at.status) {
 		return []place{at, {word: at.mark, status: at.says, source: at.source, again: true}}
 	}
 	return []place{at}
@@ -153,21 +166,57 @@ func (p *place) denies(status reprise.Status) bool {
 	return p.mark != "" && p.says != status && (p.says.Closed() || status.Closed())
 }
 
-// reworded returns the text of a box for a status that its mark cannot say, or that its text
-// denies. Once the two agree, the mark says it alone.
-func (p *place) reworded(status reprise.Status, skips bool) string {
-	text := p.box.Value
-	if p.denies(status) || p.denies(p.status) {
-		at := strings.Index(text, p.mark)
-		if strings.HasSuffix(text, p.mark) {
-			at = len(text) - len(p.mark)
-		}
-		text = strings.TrimSpace(strings.TrimSpace(text[:at]) + " " + strings.TrimSpace(text[at+len(p.mark):]))
+// alone matches a mark that is nothing but a mark: a sign, or words between brackets or stars.
+var alone = regexp.MustCompile(`^(?:[☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔]\x{fe0f}?|\(([\pL _-]+)\)|\[([\pL _-]+)\]|\*\*([\pL _-]+)\*\*|__([\pL ]+)__)$`)
+
+var notDoneOnly = regexp.MustCompile("^" + notDone + "$")
+
+// unmarked returns a text without its mark, if that stands by itself, is complete and is there
+// only once. Anything else may be what the task is about.
+func (p *place) unmarked(text string) string {
+	m := alone.FindStringSubmatch(p.mark)
+	if m == nil || strings.Count(text, p.mark) != 1 {
+		return text
 	}
-	if skips && p.says != status {
-		text += " " + leftOut
+	word := strings.Join(m[1:], "")
+	if _, ok := spoken()[doc.Fold(word)]; word != "" && !ok && !notDoneOnly.MatchString(word) {
+		return text
+	}
+	before, after, _ := strings.Cut(text, p.mark)
+	if before != "" && !strings.HasSuffix(before, " ") || after != "" && !strings.HasPrefix(after, " ") {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimSpace(before) + " " + strings.TrimSpace(after))
+}
+
+// reworded returns the text of a box for a status that its mark cannot say, or that its text
+// denies. Once the two agree, the mark says it alone. What is more than a mark is never taken
+// out of a text: which of the two is right is written behind it.
+func (f *Family) reworded(p *place, status reprise.Status, skips bool) string {
+	text := p.box.Value
+	if p.last != "" && p.status != status && (p.status.Closed() || status.Closed()) {
+		text = strings.TrimSpace(strings.TrimSuffix(text, p.last))
+	}
+	if p.denies(status) || p.last == "" && p.denies(p.status) {
+		if bare := p.unmarked(text); skips || f.clear(bare, status) {
+			text = bare
+		}
+	}
+	if skips || !f.clear(text, status) {
+		text += " " + cmp.Or(settling[status], settling[reprise.Pending])
 	}
 	return text
+}
+
+// clear reports whether the text of a box lets the box say a status.
+func (f *Family) clear(text string, status reprise.Status) bool {
+	at := place{status: status}
+	text = at.settled(text)
+	if it, ok := f.match(text); ok {
+		text = it.text
+	}
+	tags, text := cutTags(text)
+	return at.status == status && len(f.told(at, append(tags, text))) == 1 && (status != reprise.Pending || at.last != "" || putOffIn(text, tags) == "")
 }
 
 func (f *Family) marked(mark *regexp.Regexp, text string) (reprise.Status, string) {

@@ -176,7 +176,7 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 	for _, p := range it.places {
 		reworded := ""
 		if p.box.There() {
-			reworded = p.reworded(status, skips)
+			reworded = l.family.reworded(&p, status, skips)
 		}
 		switch {
 		case p.status == status && reworded == p.box.Value, p.again && it.places[0].mark != "":
