@@ -121,7 +121,7 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 // end, too. Work that stays uncommitted keeps its end beside it: a clone without the one
 // must not have the other.
 func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
-	if w.repo == nil || w.run.Kind != reprise.KindTasks || !slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind) {
+	if !w.inCommit(ev) {
 		return
 	}
 	if ev.Commit != "" && ev.Commit == w.withEnd {
@@ -143,14 +143,27 @@ func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
 	}
 	w.folders.commit.Lock()
 	defer w.folders.commit.Unlock()
-	made, err := w.repo.CommitPaths(ctx, nil, w.listed(ctx, w.repo, f, nil), w.message(f), trailer)
-	if made != "" {
-		ev.Key = f.Key
-	}
-	if err != nil {
+	if _, err := w.repo.CommitPaths(ctx, nil, w.listed(ctx, w.repo, f, nil), w.message(f), trailer); err != nil {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: ev.Step, Message: "what is recorded of " + ev.Step + " is not committed: " + err.Error(),
 		})
+	}
+}
+
+// inCommit reports whether what an event changes in a list of tasks is committed.
+func (w *work) inCommit(ev *reprise.Event) bool {
+	return w.repo != nil && w.run != nil && w.run.Kind == reprise.KindTasks &&
+		slices.Contains([]reprise.EventKind{reprise.StepFinished, reprise.StepSkipped, reprise.QuestionAnswered}, ev.Kind)
+}
+
+// commitLast commits what the last event changed if the process died before it could, and the
+// files still say it.
+func (w *work) commitLast(ctx context.Context) {
+	if n := len(w.events); n > 0 {
+		last := w.events[n-1]
+		if s := w.run.Step(last.Step); s != nil && s.Status.Closed() && last.Attempt == 0 {
+			w.hands.CommitRecord(ctx, &last)
+		}
 	}
 }
 

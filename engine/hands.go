@@ -37,9 +37,9 @@ type Hands interface {
 	// A commit that git refuses is in the Landing; the error says that not even that
 	// could be recorded.
 	Land(stop context.Context, f *Attempt) (Landing, error)
-	// CommitRecord commits what an event that is about to be recorded changes in a list of
-	// tasks that git knows, and gives the event the key of that commit. Where git cannot
-	// commit, it is left for the user, who is told.
+	// CommitRecord commits what an event that is being recorded changes in a list of tasks
+	// that git knows, with the event's key. Where git cannot commit, it is left for the
+	// user, who is told.
 	CommitRecord(ctx context.Context, ev *reprise.Event)
 	// Await waits for an end, or until a time that is not zero, or for an answer in the
 	// inbox; for the latter two it returns nil. While nothing is at work it also ends

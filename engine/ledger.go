@@ -56,6 +56,7 @@ type journaled struct {
 	layout reprise.Layout
 	ref    reprise.Ref
 	inbox  string // where it is, absolute
+	commit func(context.Context, *reprise.Event)
 }
 
 // Files implements Ledger.
@@ -79,7 +80,11 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 	if journalOnly(ev) {
 		return l.Note(ev)
 	}
-	_, err := l.Journal.Record(ctx, ev)
+	_, err := l.Journal.Record(ctx, ev, func() {
+		if ev.Attempt == 0 {
+			l.commit(ctx, &ev)
+		}
+	})
 	if errors.Is(err, reprise.ErrChanged) {
 		// An agent wrote the same file just now; the event is in the journal.
 		return projectTo(ctx, l.store, l.layout, l.ref, ev)

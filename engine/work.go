@@ -169,7 +169,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		return nil, fmt.Errorf("work on %s: no convention is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, playbook, l)
-	w.led = &journaled{nil, store, l, ref, e.inbox()}
+	w.led = &journaled{store: store, layout: l, ref: ref, inbox: e.inbox()}
 	hands := newLocal(w)
 	if w.hands, w.archive = hands, hands; e.Hands != nil {
 		w.hands = e.Hands(ref, hands)
@@ -206,6 +206,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		// A git that outlives us keeps the lease until it is done.
 		w.repo.Inherit(lock)
 	}
+	w.commitLast(ctx)
 	return w, w.follow(ctx)
 }
 
@@ -250,7 +251,7 @@ func (w *work) catchUp(ctx context.Context) error {
 	if i := slices.IndexFunc(findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone && f.Severity == reprise.Blocking }); i >= 0 {
 		return &GoneError{Run: w.ref.ID, Path: findings[i].Source.File}
 	}
-	w.led = &journaled{j, w.store, w.layout, w.ref, w.inbox()}
+	w.led = &journaled{j, w.store, w.layout, w.ref, w.inbox(), w.hands.CommitRecord}
 	w.files = run
 	w.whole = len(findings) == 0
 	return w.takeBehind(ctx, findings)
@@ -401,7 +402,14 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	if ev.Attempt > 0 || ev.Kind == reprise.StepReset && ev.Actor == person {
 		ev.Measure = project.Measure(w.led.Files(), w.run)
 	}
-	w.hands.CommitRecord(ctx, &ev)
+	if ev.Key == "" && w.inCommit(&ev) {
+		ev.Key = w.keyOf(ev.Step, ev.Attempt)
+	}
+	// The end of an attempt is found again after a crash. What a person says is not, so that is
+	// committed once the journal has it.
+	if ev.Attempt > 0 {
+		w.hands.CommitRecord(ctx, &ev)
+	}
 	if err := w.led.Record(ctx, ev); err != nil {
 		return err
 	}

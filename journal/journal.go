@@ -196,7 +196,8 @@ func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
 //
 // If the process dies after the event is in the journal, CatchUp of the next one
 // brings the files up to it. An error after that point leaves the event recorded.
-func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit, error) {
+// What is to happen between the two is done by between.
+func (j *Journal) Record(ctx context.Context, ev reprise.Event, between ...func()) ([]reprise.Edit, error) {
 	if err := j.Project(ctx); err != nil {
 		return nil, err
 	}
@@ -208,11 +209,11 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	if err != nil {
 		return nil, err
 	}
-	return edits, j.carryOut(ctx, ev, edits, nowhere)
+	return edits, j.carryOut(ctx, ev, edits, nowhere, between)
 }
 
 // carryOut makes an event durable, first in the journal and then in the files.
-func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []reprise.Edit, nowhere bool) error {
+func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []reprise.Edit, nowhere bool, between []func()) error {
 	files, err := j.touches(edits)
 	if err != nil {
 		return err
@@ -222,6 +223,9 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 		return fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
 	// crash: event-recorded
+	for _, do := range between {
+		do()
+	}
 	if len(edits) == 0 {
 		return nil
 	}
