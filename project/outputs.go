@@ -1,8 +1,10 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,6 +62,32 @@ func Outputs(r *reprise.Run, h *journal.History) map[string][]string {
 		}
 	}
 	return out
+}
+
+// replaced reports whether there is no longer what counted as an output when it was accepted:
+// a regular file, or a folder with a file in it, inside the project. was is what it was then,
+// zero if that is not on record.
+func (s *Scope) replaced(name string, info fs.FileInfo, err error, was reprise.Hash) bool {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return false // what may not be read is told as that
+	case err != nil:
+		return true
+	case info.Mode().IsRegular():
+		return was == ofFolder
+	case !info.IsDir(), !was.IsZero() && was != ofFolder:
+		return true
+	}
+	// Listings of s.Files leave out what holds no state.
+	empty := true
+	err = filepath.WalkDir(filepath.Join(s.Dir, filepath.FromSlash(name)), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			empty = false // also if that is unknown
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return empty && err == nil
 }
 
 // tellOverwritten finds files that open steps need and that are not as the run left them.

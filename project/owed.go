@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // owed finds the steps whose last attempt was rejected although, because of what it left,
@@ -80,17 +81,18 @@ func untouched(fsys fs.FS, files []reprise.Expected) bool {
 
 // HashIn returns the hash of a file in the project, however large, or zero if there is
 // none. All folders that contain a file have the same hash; an empty one counts as
-// nothing.
+// nothing. What is neither is an error, and is not opened.
 func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
-	sum, err := hashFile(fsys, name)
-	if err == nil {
-		return sum, nil
-	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a file is where one of its folders would be
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file is where one of its folders would be
 		return reprise.Hash{}, nil
-	}
-	if info, statErr := fs.Stat(fsys, name); statErr != nil || !info.IsDir() {
+	case err != nil:
 		return reprise.Hash{}, err
+	case info.Mode().IsRegular():
+		return hashFile(fsys, name)
+	case !info.IsDir():
+		return reprise.Hash{}, &fs.PathError{Op: "read", Path: name, Err: doc.ErrNotRegular}
 	}
 	empty := true
 	walkErr := fs.WalkDir(fsys, name, func(_ string, d fs.DirEntry, err error) error {
@@ -103,8 +105,11 @@ func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
 	if empty && walkErr == nil {
 		return reprise.Hash{}, nil
 	}
-	return reprise.HashOf([]byte("folder")), nil
+	return ofFolder, nil
 }
+
+// ofFolder is the hash of every folder that contains a file.
+var ofFolder = reprise.HashOf([]byte("folder"))
 
 func hashFile(fsys fs.FS, name string) (reprise.Hash, error) {
 	if store, ok := fsys.(interface {

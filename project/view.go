@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"reprise"
@@ -140,7 +139,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.tellNoted(s.last)
 	v.tellLost(ctx, s)
 	v.tellChanged(s)
-	v.tellLanded(s.Files)
+	v.tellLanded(s)
 	v.tellOverwritten(s.Files)
 	v.Doubts = doubts(v)
 	v.tellNotReady()
@@ -296,7 +295,7 @@ func workOf(hist *journal.History, r *reprise.Run) map[string][]reprise.Acceptan
 
 // tellLanded adds to an open run how the ends of its steps were accepted here, which of
 // their outputs are gone, and which work is waiting to be committed.
-func (v *View) tellLanded(fsys fs.FS) {
+func (v *View) tellLanded(sc *Scope) {
 	r, hist := v.Run, v.History
 	r.Proven, r.Found, r.Recorded = hist.Proven, hist.Found, hist.Recorded
 	if hist.Started {
@@ -343,11 +342,11 @@ func (v *View) tellLanded(fsys fs.FS) {
 			if strings.HasPrefix(e.Path, r.Path+"/") {
 				continue // a file of the run itself
 			}
-			info, err := fs.Stat(fsys, e.Path)
+			info, err := fs.Stat(sc.Files, e.Path)
 			switch {
 			case err == nil && info.Mode().IsRegular() && info.Size() == 0 && slices.Contains(h.Filled, e.Path):
 				s.Accepted.Emptied = append(s.Accepted.Emptied, e.Path)
-			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			case sc.replaced(e.Path, info, err, hist.Stands[e.Path]):
 				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
 			}
 		}

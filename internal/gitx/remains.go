@@ -207,7 +207,7 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(Edited), 
 
 // blobAt is the name that git would give to what an edited file holds now, as long as its
 // others are: zeros where nothing is there, "" where that cannot be told. Of a submodule it is
-// the commit that is checked out there; a folder in place of a file is no file.
+// the commit that is checked out there; a folder or a pipe in place of a file is no file.
 func blobAt(root *os.Root, e Edited) string {
 	name, digits := filepath.FromSlash(e.Name), len(e.Is)
 	info, err := root.Lstat(name)
@@ -216,7 +216,7 @@ func blobAt(root *os.Root, e Edited) string {
 		h = sha256.New()
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && info.IsDir() && !e.Module:
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && !e.Module && !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
 		return strings.Repeat("0", digits)
 	case err != nil:
 		return ""
@@ -252,7 +252,7 @@ func blobAt(root *os.Root, e Edited) string {
 // unfilled reports whether a folder has nothing in it but what makes it a repository: a
 // submodule that is not checked out.
 func unfilled(root *os.Root, name string) bool {
-	dir, err := root.Open(filepath.FromSlash(name))
+	dir, err := root.OpenFile(filepath.FromSlash(name), openFlags, 0)
 	if err != nil {
 		return false
 	}

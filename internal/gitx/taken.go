@@ -58,7 +58,7 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 		now, back := blobAt(root, all[0]), 0
 		all = slices.DeleteFunc(all, func(e Edited) bool { return now == e.Is && r.foundAs(found[e.Commit], name) })
 		edits[name] = all
-		if now == "" && unfilled(root, name) {
+		if now == "" && all[0].Module && unfilled(root, name) {
 			missed = cmp.Or(missed, fmt.Errorf("submodule %q is not checked out, and steps that are done worked in it; `git submodule update --init --force %s` checks it out",
 				name, reprise.Pasted(relSlash(r.prefix, name), "FOLDER")))
 		}
