@@ -46,6 +46,9 @@ type Entry struct {
 	// Open gives the steps that are open, as they stand in the files, where the run is a
 	// list, in which anyone can tick a box and remove a line.
 	Open func(fsys fs.FS, r *reprise.Run) []reprise.Listed
+	// Left gives what an attempt wrote in the entry of its own step, which Open gave before it,
+	// that says that the step is not finished; "" if nothing.
+	Left func(fsys fs.FS, r *reprise.Run, was reprise.Listed) string
 	// PutAway gives the place of a run that was moved to an archive, where its work is over.
 	PutAway func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool)
 	// Reopens gives the steps that the end of a step opens again: another round of a loop.
@@ -92,12 +95,12 @@ var table = sync.OnceValue(func() []Entry {
 	for _, f := range checklist.Families() {
 		all = append(all, Entry{
 			Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)},
-			Rank: checklist.Rank, Aim: checklist.New(f).Aim, Open: checklist.Open, PutAway: checklist.New(f).PutAway,
+			Rank: checklist.Rank, Aim: checklist.New(f).Aim, Open: checklist.Open, Left: checklist.Left, PutAway: checklist.New(f).PutAway,
 		})
 	}
 	return append(all, Entry{
 		Layout: checklist.Own{}, Described: true, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()},
-		Rank: checklist.Rank, Aim: checklist.Own{}.Aim, Open: checklist.Open,
+		Rank: checklist.Rank, Aim: checklist.Own{}.Aim, Open: checklist.Open, Left: checklist.Left,
 	})
 })
 

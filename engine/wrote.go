@@ -15,10 +15,12 @@ import (
 func (w *work) lists() bool { return convention.Of(w.ref.Layout).Open != nil }
 
 // wrote gives what the files say of a step whose attempt is over, where that is neither
-// done nor open: we wrote that it was started, so its agent wrote that. What is only read
-// from the file that it was to leave is no one's word.
+// done nor open, or where its agent wrote into its entry that it is not finished: we wrote
+// that it was started, so its agent wrote that. What is only read from the file that it was
+// to leave is no one's word.
 func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
-	listed := w.lists() && slices.ContainsFunc(w.hist.Listed, func(l reprise.Listed) bool { return l.ID == id })
+	was := slices.IndexFunc(w.hist.Listed, func(l reprise.Listed) bool { return l.ID == id })
+	listed := w.lists() && was >= 0
 	if listed && w.files.State == reprise.Unreadable {
 		return &Wrote{Status: reprise.Unknown, Text: "left " + w.ref.Path + " behind, and " + w.files.Reason}
 	}
@@ -35,6 +37,10 @@ func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 		// cannot be read.
 	case slices.Contains([]reprise.Status{reprise.Blocked, reprise.Failed, reprise.Skipped, reprise.Unknown}, step.Status):
 		return &Wrote{Status: step.Status, Text: w.inWords(step)}
+	case listed && step.Status != reprise.InReview:
+		if left := convention.Of(w.ref.Layout).Left(w.led.Files(), w.files, w.hist.Listed[was]); left != "" {
+			return &Wrote{Status: reprise.Unknown, Text: left}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,63 @@
+package checklist
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// unfinished matches what says that a task is not finished, at the beginning of what was written
+// beside it or where something new begins in that.
+var unfinished = regexp.MustCompile(`[⏳⌛🔄🚧❌✗✘☐⬜🔲🔳]|(?i:(?:^|[(\[{（［【—–*_~⚠]|[;.,]\s|\s-\s)[\s*_~\x{fe0f}]*(?:status[:：]\s*)?` +
+	`(?:still\b|not\b|pending|todo\b|to[ -]do\b|wip\b|in[ -]progress|incomplete|unfinished|partial|blocked|failed|failing|deferred|` +
+	`postponed|skipped|cancell?ed|on hold|missing|waiting))|(?i:\bnot (?:yet )?(?:done|completed?|finished|started|implemented)\b)`)
+
+// Left returns what an attempt wrote in the entry of its own task that says that the task is not
+// finished, "" if it wrote no such thing. was is the entry as the attempt found it: what stood
+// there before is not the word of its agent. Boxes below the task that it left open while it
+// ticked or wrote others say so too.
+func Left(fsys fs.FS, r *reprise.Run, was reprise.Listed) string {
+	s := r.Step(was.ID)
+	file := doc.NewReader(fsys).Open(r.Path)
+	lines := strings.Split(string(file.Data), "\n")
+	if s == nil || was.Text == "" || s.Source.File != r.Path || s.Source.Line < 1 || s.Source.Line > len(lines) || !isBox(lines[s.Source.Line-1]) {
+		return ""
+	}
+	at, before := s.Source.Line, strings.Split(was.Text, "\n")
+	if wrote := added(doc.ItemOf(before[0]).Text, doc.ItemOf(lines[at-1]).Text); unfinished.MatchString(wrote) {
+		return fmt.Sprintf("wrote %q beside it in %s", doc.Clip(wrote, 80), s.Source)
+	}
+	open, touched := "", false
+	for i := at; i < below(lines, at); i++ {
+		own := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Source.File == r.Path && s.Source.Line == i+1 })
+		if own || !isBox(lines[i]) {
+			continue
+		}
+		touched = touched || !slices.ContainsFunc(before[1:], func(line string) bool { return strings.TrimSpace(line) == strings.TrimSpace(lines[i]) })
+		if c := doc.ItemOf(lines[i]); open == "" && strings.TrimSpace(c.Mark) == "" {
+			open = fmt.Sprintf("left a box open below it in %s:%d: %q", r.Path, i+1, doc.Clip(c.Text, 80))
+		}
+	}
+	if !touched {
+		return ""
+	}
+	return open
+}
+
+// added returns the words of a text that another one, which it was made from, does not have
+// at its beginning or end.
+func added(was, now string) string {
+	a, b := strings.Fields(was), strings.Fields(now)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return strings.Join(b, " ")
+}
