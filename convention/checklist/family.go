@@ -165,7 +165,10 @@ type Keys struct {
 	Later                  string // the time until which it is deferred
 	Held                   string // anything but false while it cannot be done
 	Changed, Ended         string // times that are written
-	Branch                 string // of the whole list: the git branch that it is worked on
+	// Reason is why a task was closed. Where it is a word for left out, the task is, and that
+	// is how it is written: the family's own words for that mean more.
+	Reason string
+	Branch string // of the whole list: the git branch that it is worked on
 }
 
 // Families lists the supported tools.
@@ -304,7 +307,7 @@ var families = sync.OnceValue(func() []Family {
 				ID: "id", Text: "title", Status: "status", Rank: "priority",
 				Needs: "dependencies", Needed: "depends_on_id", Because: "type",
 				Blocks: []string{"blocks", "waits-for", "conditional-blocks"}, Within: "parent-child",
-				Later: "defer_until", Changed: "updated_at", Ended: "closed_at",
+				Later: "defer_until", Changed: "updated_at", Ended: "closed_at", Reason: "close_reason",
 			},
 			Sort:   [2]string{"_type", "issue"},
 			Wholes: map[string][]string{"issue_type": {"epic", "convoy", "molecule"}},
@@ -319,6 +322,7 @@ var families = sync.OnceValue(func() []Family {
 			},
 			Owner: map[string]string{"dolt": "", "embeddeddolt": "", "metadata.json": "backend"}, OwnedBy: "dolt", Commands: map[reprise.Status]string{
 				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",
+				reprise.Skipped: "bd close {id} --reason skipped",
 			},
 		},
 	}

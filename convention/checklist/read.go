@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -295,6 +296,13 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
 			Message: "the list is a copy of " + owner + ", which may be further along, and the end of a task could not be recorded there",
 			Hint:    "do the task, and record it with " + l.command(run.Next[0].ID, reprise.Done),
+		})
+	}
+	if len(run.Next) > 0 && read.unlisted(reprise.Done) {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
+			Message: "no word under " + l.family.Statuses + " is known to mean done, so the end of a task could not be recorded",
+			Hint:    "add " + strconv.Quote(l.family.Words[reprise.Done][0]) + " to " + l.family.Statuses + " in " + ref.Path + ", or use it in place of the word that means done there",
 		})
 	}
 	run.Findings = r.Findings()

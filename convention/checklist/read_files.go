@@ -81,31 +81,19 @@ func (l *list) readFile(f *doc.File) {
 	}
 }
 
-// means returns the status that a word stands for. Of the words that the list says its
-// tasks use, the first is to do and the last is done, unless another of them means that, and
-// those between the two are begun.
+// means returns the status that a word stands for. Of the words that the list says its tasks
+// use, those between one that means to do and one that means done are begun. The place of a
+// word says nothing else: what a list ends with need not be done.
 func (l *list) means(word string) reprise.Status {
+	known := func(status reprise.Status) int {
+		return slices.IndexFunc(l.statuses, func(used string) bool { return l.family.means(used) == status })
+	}
 	status := l.family.means(word)
-	if status != reprise.Unknown || len(l.statuses) < 2 {
-		return status
-	}
-	place := func(status reprise.Status, otherwise int) int {
-		if i := slices.IndexFunc(l.statuses, func(used string) bool { return l.family.means(used) == status }); i >= 0 {
-			return i
-		}
-		return otherwise
-	}
 	at := slices.IndexFunc(l.statuses, func(used string) bool { return l.family.same(used, word) })
-	switch first, last := place(reprise.Pending, 0), place(reprise.Done, len(l.statuses)-1); {
-	case at < first || at > last:
-	case at == first:
-		return reprise.Pending
-	case at == last:
-		return reprise.Done
-	default:
+	if first := known(reprise.Pending); status == reprise.Unknown && first >= 0 && first < at && at < known(reprise.Done) {
 		return reprise.InProgress
 	}
-	return reprise.Unknown
+	return status
 }
 
 // meantBy returns the id of the task that another one names, possibly by a prefix that was

@@ -217,6 +217,13 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 			}
 		}
 	}
+	if e.Is(doc.Map) && f.Keys.Reason != "" && f.means(e.In(f.Keys.Reason).Plain()) == reprise.Skipped {
+		for i := range it.places {
+			if p := &it.places[i]; p.status == reprise.Done {
+				p.status = reprise.Skipped
+			}
+		}
+	}
 	if e.Is(doc.Map) {
 		it.text = cmp.Or(spelled(e.Value, f.Keys.Text).Plain(), it.text)
 		it.rank = f.rank(e.Value, rank)

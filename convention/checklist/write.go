@@ -44,13 +44,16 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if it == nil {
 		return nil, ledger.Cannot("%s lists no task %q", r.Path, doc.Clip(ev.Step, 60))
 	}
-	if ev.Kind == reprise.StepReset && ev.Outcome == cutOff && !l.lacks(it, reprise.InProgress) {
+	if ev.Kind == reprise.StepReset && ev.Outcome == cutOff && !read.lacks(it, reprise.InProgress) {
 		status = reprise.InProgress // what is begun comes before the rest
 	}
-	if l.lacks(it, status) && status != reprise.Skipped && it.status().Closed() {
+	if read.lacks(it, status) && status != reprise.Skipped && it.status().Closed() {
 		status = reprise.Pending // that it is open again can be said
 	}
-	if l.lacks(it, status) {
+	if read.lacks(it, status) && read.unlisted(status) {
+		return nil, ledger.Cannot("%s names no word for %s under %s: add one", r.Path, status, l.family.Statuses)
+	}
+	if read.lacks(it, status) {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
 	}
 	if it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made) {
@@ -78,14 +81,22 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 }
 
 // lacks reports whether a task has no way to say a status: the family has no word for it,
-// or the task only says yes or no. That it is left out is said beside a box, and beside a yes or
-// no.
-func (l Layout) lacks(it *item, status reprise.Status) bool {
+// or the list does not name it, or the task only says yes or no. That it is left out is said
+// beside a box, and beside a yes or no.
+func (l *list) lacks(it *item, status reprise.Status) bool {
+	if l.unlisted(status) {
+		return true
+	}
 	if skips := status == reprise.Skipped; skips && (it.places[0].box.There() || it.places[0].label.There() && len(l.family.Stages[status]) > 0 || l.family.besideYesNo(it).Path != nil) {
 		return false
 	}
 	says := func(p place) bool { return !yesNo(p.word) }
 	return len(l.family.Words[status]) == 0 || status != reprise.Done && status != reprise.Pending && !slices.ContainsFunc(it.places, says)
+}
+
+// unlisted reports whether the list names the words for a status, and none means this one.
+func (l *list) unlisted(status reprise.Status) bool {
+	return len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, func(word string) bool { return l.means(word) == status })
 }
 
 // besideYesNo returns where a task that only says yes or no can say more, nothing if it has no
@@ -193,6 +204,8 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			c.Set(p.value, status == reprise.Done)
 		case yesNo(p.word):
 			c.Set(p.value, strconv.FormatBool(status == reprise.Done))
+		case status == reprise.Skipped && l.family.Keys.Reason != "":
+			c.Set(p.value, l.word(reprise.Done))
 		default:
 			c.Set(p.value, l.word(status))
 		}
@@ -201,8 +214,16 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 		}
 		l.because(c, p.source.File, it, status)
 	}
+	if reason := it.node.In(l.family.Keys.Reason); l.family.Keys.Reason != "" && status == reprise.Skipped {
+		c.Set(reason, leftOutBy)
+	} else if l.family.Keys.Reason != "" && !reason.IsNull() && (!status.Closed() || reason.Plain() == leftOutBy) {
+		c.Set(reason, nil)
+	}
 	l.stamp(c, it, status, ev.At)
 }
+
+// leftOutBy is the reason that is written for a task that was closed because it is left out.
+const leftOutBy = "skipped"
 
 // word returns the word for a status in this list: for done, the one that its other tasks
 // use. A yes or no is none.
@@ -270,14 +291,17 @@ func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.
 	}
 }
 
-// follow marks a task done with the last of its required parts, and reopens it with the
-// first that is reopened.
+// follow closes a task with the last of its required parts, and reopens it with the first
+// that is reopened. It is done if one of them is, and else left out like them.
 func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Status, ev reprise.Event) {
 	open := slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool {
 		return o.id != part.id && !o.optional && !o.status().Closed()
 	}) || whole.leads && slices.ContainsFunc(l.left(), func(b loose) bool { return b.phase == whole.phase })
-	switch {
-	case status.Closed() && !open && !whole.status().Closed():
+	done := status == reprise.Done || slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool { return o.id != part.id && o.status() == reprise.Done })
+	switch was := whole.status(); {
+	case status == reprise.Skipped && !open && !was.Closed() && !done && !l.lacks(whole, status):
+		l.set(c, whole, status, ev)
+	case status.Closed() && !open && !was.Closed(), status == reprise.Done && !open && was == reprise.Skipped:
 		l.set(c, whole, reprise.Done, ev)
 		l.tickBelow(c, whole)
 	case !status.Closed() && whole.status().Closed():
