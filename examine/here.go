@@ -170,13 +170,16 @@ func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 
 // outputGone reports that a file that a step had to leave is missing or was emptied, whoever
 // did it and whether it is committed: what has to exist has to exist to the end. It blocks
-// if an open step needs the step, unless a step accepted later may have removed it. An
-// emptied file that counts as changed is asked about instead.
+// if an open step needs the step, unless a step accepted later may have removed it. What
+// counts as changed is asked about instead.
 func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
-	empty := slices.DeleteFunc(slices.Clone(s.Accepted.Emptied), func(file string) bool {
-		return slices.ContainsFunc(s.Accepted.Changed, func(e reprise.Expected) bool { return e.Path == file })
-	})
-	lost, how, needs := slices.Concat(s.Accepted.Gone, empty), "gone", ""
+	unasked := func(files []string) []string {
+		return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+			return slices.ContainsFunc(s.Accepted.Changed, func(e reprise.Expected) bool { return e.Path == file })
+		})
+	}
+	empty := unasked(s.Accepted.Emptied)
+	lost, how, needs := slices.Concat(unasked(s.Accepted.Gone), empty), "gone", ""
 	switch len(empty) {
 	case 0:
 	case len(lost):

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"reprise"
-	"reprise/internal/doc"
+	"reprise/internal/durable"
 )
 
 // owed finds the steps whose last attempt was rejected although, because of what it left,
@@ -92,7 +92,7 @@ func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
 	case info.Mode().IsRegular():
 		return hashFile(fsys, name)
 	case !info.IsDir():
-		return reprise.Hash{}, &fs.PathError{Op: "read", Path: name, Err: doc.ErrNotRegular}
+		return reprise.Hash{}, &durable.NotRegularError{Path: name, Mode: info.Mode()}
 	}
 	empty := true
 	walkErr := fs.WalkDir(fsys, name, func(_ string, d fs.DirEntry, err error) error {
