@@ -77,7 +77,8 @@ func (r *Run) askAgain(asked map[string]*Question) {
 
 // disbelieve downgrades to a claim what only the files call done. In our own runs that is
 // everything without a recorded end; elsewhere whatever is at work or was cut off, since
-// its agent may write that at any time, and what an attempt at another step marked done.
+// its agent may write that at any time, what an attempt at another step marked done, and
+// what is left of the words of an attempt at the step that was not accepted.
 func (r *Run) disbelieve(own bool) {
 	doubts := false
 	for i := range r.Steps {
@@ -85,6 +86,10 @@ func (r *Run) disbelieve(own bool) {
 		if s.oversteppedBy != "" && s.Optional && s.journal != ended {
 			doubts = true
 			r.excused(s)
+		}
+		if r.unaccepted(s) {
+			doubts = true
+			continue
 		}
 		doubted := own || s.oversteppedBy != "" || s.journal == underWay
 		if !s.Status.Closed() || s.journal == ended || !doubted {
@@ -114,6 +119,44 @@ func (r *Run) disbelieve(own bool) {
 			return s == nil && r.part(u.ID) == nil || s != nil && !r.ready(s)
 		})
 	}
+}
+
+// unaccepted reports whether the files still say of a step, or of the run, what an attempt
+// at the step wrote that was not accepted, and opens the step. What anyone wrote there
+// since then is believed.
+func (r *Run) unaccepted(s *Step) bool {
+	if s.said == nil || s.journal == ended {
+		return false
+	}
+	says := s.Says(r.filed)
+	// A reset that a person asked for may have reworded it.
+	closed := says.Status.Closed() && says.Status == s.said.Status && (s.Again || says.Word == s.said.Word)
+	if over := says.State == Stopped && s.said.State == Stopped; !closed && !over {
+		return false
+	}
+	const why = "its last attempt was not accepted"
+	message := s.ID + " is open, and the run is not over: its last attempt, which was not accepted, wrote that it is"
+	if closed {
+		s.filed, s.Status = s.Status, InProgress
+		message = s.ID + " is marked done, but its last attempt, which was not accepted, marked it"
+	}
+	r.Report(Finding{
+		Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.Said(), Message: message,
+		Hint: "`reprise resume` does it; `reprise resume " + Pasted(r.ID, "RUN") + " --skip " + Pasted(s.ID, "STEP") + "` leaves it out",
+	})
+	r.opens(s, why, s.ID+" is open: "+why)
+	return true
+}
+
+// Says returns what the files say of the step, in a run that they give this state.
+func (s *Step) Says(state State) Says {
+	says := Says{Status: s.Status, State: state}
+	for _, c := range s.Claims {
+		if c.Won {
+			says.Word = c.Word
+		}
+	}
+	return says
 }
 
 // excused makes a step required again that an attempt at another one marked optional.

@@ -10,6 +10,11 @@ import (
 func TestX4_what_attempts_write_of_the_run_is_not_believed(t *testing.T) {
 	t.Parallel()
 	started, over := Event{Kind: StepStarted, Step: "a", Attempt: 1}, Event{Kind: StepOverstepped, Step: "a", By: "b"}
+	failed := Event{Kind: StepFailed, Step: "a", Attempt: 1}
+	said := func(status Status, word string, state State) Event {
+		return Event{Kind: StepOverstepped, Step: "a", By: "a", Says: &Says{Status: status, Word: word, State: state}}
+	}
+	word := []Claim{{Word: "Done", Won: true}}
 	for name, tt := range map[string]struct {
 		step   Step
 		filed  State
@@ -21,6 +26,14 @@ func TestX4_what_attempts_write_of_the_run_is_not_believed(t *testing.T) {
 		"ended":                   {Step{Status: Done}, Stopped, []Event{started}, InProgress, Interrupted},
 		"ended, and it is open":   {Step{Status: Pending}, Stopped, []Event{started}, Pending, Stopped},
 		"complete, on record":     {Step{Status: Done}, Complete, []Event{started, {Kind: StepFinished, Step: "a", Attempt: 1}}, Done, Complete},
+		"failed, and it says so":  {Step{Status: Done, Claims: word}, Complete, []Event{started, failed, said(Done, "Done", Complete)}, InProgress, Interrupted},
+		"failed, and reset":       {Step{Status: Done}, Complete, []Event{started, failed, said(Done, "Done", Complete), {Kind: StepReset, Step: "a", Actor: Person}}, InProgress, Interrupted},
+		"failed, and it ended it": {Step{Status: Pending}, Stopped, []Event{started, failed, said(Pending, "", Stopped)}, Pending, Interrupted},
+		"closed by hand":          {Step{Status: Done, Claims: word}, Complete, []Event{started, failed}, Done, Complete},
+		"reworded by hand":        {Step{Status: Done, Claims: word}, Complete, []Event{started, failed, said(Done, "Ready for Review", Interrupted)}, Done, Complete},
+		"ended by hand":           {Step{Status: Pending}, Stopped, []Event{started, failed, said(Done, "", Complete)}, Pending, Stopped},
+		"failed, then left out":   {Step{Status: Done}, Complete, []Event{started, failed, said(Done, "", Complete), {Kind: StepSkipped, Step: "a"}}, Done, Complete},
+		"failed, then taken back": {Step{Status: Done}, Complete, []Event{started, failed, said(Done, "", Complete), {Kind: StateRestored}}, Done, Complete},
 		"done by another":         {Step{Status: Done}, Complete, []Event{over}, Unknown, Interrupted},
 		"optional by another":     {Step{Status: Pending, Optional: true}, Complete, []Event{over}, Pending, Interrupted},
 		"optional, left out":      {Step{Status: Pending, Optional: true}, Complete, []Event{over, {Kind: StepSkipped, Step: "a"}}, Pending, Complete},

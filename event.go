@@ -42,7 +42,8 @@ const (
 	// An attempt's agent reported that it began or finished something; see Reported.
 	StepReported EventKind = "step_reported"
 	// An attempt at the step By marked this step done or optional, in the file Expect, or
-	// deleted it from the list where it stood as Listed. None of that was its job.
+	// deleted it from the list where it stood as Listed. None of that was its job. If By is
+	// the step itself, its attempt was not accepted and wrote what the files still say, Says.
 	StepOverstepped EventKind = "step_overstepped"
 	EngineLeft      EventKind = "engine_left" // the engine stopped working on the run in an orderly way
 	// An unused answer no longer counts: what it was given for is done again, or the run
@@ -144,6 +145,9 @@ type Event struct {
 	// taken.
 	By  string `json:"by,omitempty"`
 	Own string `json:"own,omitempty"`
+	// Says is what the files say of an attempt's own step and of the run after its end was
+	// recorded, if that calls one of them over although the attempt was not accepted.
+	Says *Says `json:"says,omitempty"`
 	// Grant is, for a question about a refused call, what its options would allow.
 	Grant *Grant `json:"grant,omitempty"`
 	// Answers are the questions whose answers an attempt was given, at its start, or
@@ -191,6 +195,13 @@ type Expected struct {
 	// Lacks says, for the next attempt, what a file lacks that should have changed, or
 	// why it could not be compared. It is not recorded.
 	Lacks string `json:"-"`
+}
+
+// Says is what the files of a run say of a step, in their own word, and of the run.
+type Says struct {
+	Status Status `json:"status"`
+	Word   string `json:"word,omitempty"`
+	State  State  `json:"state"`
 }
 
 // Listed is a step as it appears in a list.

@@ -61,7 +61,7 @@ func (r *Run) recall(events []Event, own bool) {
 			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
-				r.Steps[i].Again, r.Steps[i].oversteppedBy = false, ""
+				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said = false, "", nil
 				r.Steps[i].restored()
 			}
 		case RunStarted:
@@ -231,10 +231,14 @@ func (s *Step) recall(ev *Event, at int) {
 	case StepFinished, StepSkipped:
 		s.Again = false
 	}
-	switch ev.Kind {
-	case StepOverstepped:
+	switch {
+	case ev.Kind == StepOverstepped && ev.Says != nil:
+		s.said = ev.Says
+	case ev.Kind == StepOverstepped:
 		s.oversteppedBy = ev.By
-	case StepStarted, StepFinished, StepSkipped, StepReset:
+	case ev.Kind == StepStarted, ev.Kind == StepFinished, ev.Kind == StepSkipped:
+		s.oversteppedBy, s.said = "", nil
+	case ev.Kind == StepReset:
 		s.oversteppedBy = ""
 	}
 	switch {

@@ -52,10 +52,12 @@ type Step struct {
 
 	// journal is the step's status according to the journal alone; oversteppedBy is the
 	// step whose attempt marked this one done, or ""; filed is the status in the files
-	// while that is not believed, since an attempt has no recorded end, else zero.
+	// while that is not believed, since an attempt has no recorded end, else zero; said is
+	// what its last attempt, which was not accepted, left in the files, nil if nothing.
 	journal       standing
 	oversteppedBy string
 	filed         Status
+	said          *Says
 
 	// Grade says how well a Done is supported, Evidence by what. Both are set when claims
 	// are compared with what the world says.

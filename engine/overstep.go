@@ -6,6 +6,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/internal/durable"
 	"reprise/project"
 )
 
@@ -42,6 +43,36 @@ func (w *work) opened() []reprise.Listed {
 		return nil
 	}
 	return out
+}
+
+// stillSaid tells that the files call a step done, or the run ended, although the attempt
+// at it is not accepted, where the events that say so cannot take that back. It is recorded
+// with them, so that what is written there later can be told apart.
+func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) []reprise.Event {
+	over := func(r *reprise.Run) *reprise.Step {
+		if st := r.Step(s.Step); st != nil && (st.Status.Closed() || r.State == reprise.Stopped) {
+			return st
+		}
+		return nil
+	}
+	if len(events) == 0 || s.Number == 0 || w.own() || over(w.files) == nil {
+		return nil
+	}
+	dry := durable.NewDryRun(w.led.Files())
+	then, err := w.imagined(ctx, dry, events)
+	if err != nil {
+		then = w.files // what they say now is not believed either
+	}
+	st := over(then)
+	if st == nil {
+		return nil
+	}
+	rewrites := slices.ContainsFunc(dry.Edits(), func(e reprise.Edit) bool { return e.Path == st.Said().File })
+	if then.State != reprise.Stopped && project.ByPresence(st, s.Expect) && !rewrites {
+		return nil // the content of what it was to leave is on record, and that tells
+	}
+	says := st.Says(then.State)
+	return []reprise.Event{{Kind: reprise.StepOverstepped, Step: s.Step, By: s.Step, Actor: actor, Says: &says}}
 }
 
 // tellOverstepped records which other steps were marked done since an attempt began, by

@@ -288,7 +288,7 @@ func (w *work) mayChange(ctx context.Context, q *reprise.Question, ev reprise.Ev
 	if before.Question(q.ID) == nil {
 		return nil // only the journal keeps it, and there the last answer counts
 	}
-	run, err := w.imagined(ctx, []reprise.Event{ev})
+	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), []reprise.Event{ev})
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 	if events = append(events, closed...); len(out)+len(closed) == 0 {
 		return events, nil
 	}
-	run, err := w.imagined(ctx, events)
+	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), events)
 	if err != nil {
 		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
 	}
@@ -65,8 +65,7 @@ func (w *work) skippedGroup() (group, closed []reprise.Event) {
 
 // imagined is the run as it would be with events, played on a store that keeps its
 // changes to itself.
-func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.Run, error) {
-	dry := durable.NewDryRun(w.led.Files())
+func (w *work) imagined(ctx context.Context, dry *durable.DryRun, events []reprise.Event) (*reprise.Run, error) {
 	for _, ev := range events {
 		ev.At = w.Now()
 		if err := projectTo(ctx, dry, w.layout, w.ref, ev); err != nil {
@@ -210,7 +209,7 @@ func (w *work) resetsAt(ctx context.Context, at int) (events []reprise.Event, ba
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
 	events = resetsOf(append(w.tiredStages(), again...))
-	run, err := w.imagined(ctx, events)
+	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), events)
 	if err != nil {
 		return nil, false, fmt.Errorf("begin at %s: %w", step, err)
 	}

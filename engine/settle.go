@@ -214,6 +214,9 @@ func (w *work) recordEnd(ctx context.Context, s *Seen, e Ending) error {
 	if len(events) > 0 && s.Number > 0 {
 		events[0].Stands = w.stands(ctx, s, e.Accepted)
 	}
+	if e.Move == RecordEnd && !e.Accepted {
+		events = append(events, w.stillSaid(ctx, s, events)...)
+	}
 	// crash: effect-durable
 	if err := w.recordAll(ctx, events...); err != nil {
 		return err
