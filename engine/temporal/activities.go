@@ -36,7 +36,7 @@ type Activities struct {
 type turn struct {
 	run      Run
 	at       string // the commit that the branch is at
-	last     string // that an earlier turn of this worker left it at, "" for none
+	pushed   string // the commit that this turn pushed, "" for none
 	e        *engine.Engine
 	mirror   *Mirror
 	checkout *Checkout
@@ -88,31 +88,30 @@ func now(ctx context.Context) moment {
 
 // take takes a turn: it checks out the branch, has f work on it, and pushes what that
 // changed in one commit, if no one else has moved the branch. Its effect is that of one
-// turn however often it is repeated. refs are those that f will look at.
-func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, carried *engine.Carried, f func(t *turn) error, refs ...string) error {
+// turn however often it is repeated. refs are those that f will look at. pushed is the commit
+// that the turn pushed, "" for none.
+func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, carried *engine.Carried, f func(t *turn) error, refs ...string) (pushed string, err error) {
 	branch := "refs/heads/" + Branch(in.Ref.ID)
-	refs = append(refs, branch)
-	found, err := a.Mirror.Fetch(ctx, refs...)
+	found, err := a.Mirror.fetchRun(ctx, in.Ref.ID, in.Last, refs...)
 	if err != nil {
-		return err
+		return "", lasting(err)
 	}
-	last := a.Mirror.lastOf(Branch(in.Ref.ID))
 	if found[branch] == "" {
-		return lasting(&NoBranchError{Run: in.Ref.ID, Last: last})
+		return "", lasting(&NoBranchError{Run: in.Ref.ID})
 	}
 	tip, err := a.Mirror.recorded(ctx, found[branch], &in)
 	if err != nil {
-		return err
+		return "", err
 	}
 	c, err := a.Mirror.forTurn(ctx, tip, Branch(in.Ref.ID), in.Folder)
 	if err != nil {
-		return err
+		return "", err
 	}
-	t := &turn{run: in, at: found[branch], last: last, mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
+	t := &turn{run: in, at: found[branch], mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
 	if err := a.taken(ctx, at, t, subject, result, carried, f); err != nil || !t.same {
-		return errors.Join(err, c.Close())
+		return t.pushed, errors.Join(err, c.Close())
 	}
-	return c.keep(t.made, t.tip)
+	return t.pushed, c.keep(t.made, t.tip)
 }
 
 // taken is take in a checkout of the branch. Its made and tip are the commit that the branch
@@ -122,7 +121,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 	t.made, t.tip = c.Base, c.tip
 	var was turned
 	if readNote(c.tip.message, &was) == nil && was.Turn == at.turn {
-		t.same = true
+		t.same, t.pushed = true, c.Base
 		return json.Unmarshal(was.Result, result)
 	}
 	if was.Journal != "" {
@@ -132,7 +131,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 	}
 	root := filepath.Join(c.Dir, filepath.FromSlash(in.Folder))
 	if there, err := in.thereIn(root); err != nil || !there {
-		return cmp.Or(err, lasting(&NoBranchError{Run: in.Ref.ID, At: t.at, Last: t.last}))
+		return cmp.Or(err, lasting(&NoBranchError{Run: in.Ref.ID, At: t.at}))
 	}
 	if err := unmark(root); err != nil {
 		return err
@@ -163,7 +162,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 			return err
 		}
 	}
-	t.made, t.tip = made, tip
+	t.made, t.tip, t.pushed = made, tip, made
 	return lasting(c.Push(ctx, made, "refs/heads/"+c.branch, t.at, t.landed()...))
 }
 
@@ -255,7 +254,7 @@ func (a *Activities) Decide(ctx context.Context, in DecideInput) (*Decision, err
 
 func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*Decision, error) {
 	d := &Decision{Carried: in.Run.Carried}
-	err := a.take(ctx, at, in.Run, "reprise: "+in.Run.Ref.ID, d, &d.Carried, func(t *turn) error {
+	pushed, err := a.take(ctx, at, in.Run, "reprise: "+in.Run.Ref.ID, d, &d.Carried, func(t *turn) error {
 		if len(in.Answers) > 0 {
 			if err := t.e.AnswerWithin(ctx, t.run.Ref, in.Answers); err != nil {
 				d.Refused = err.Error()
@@ -275,6 +274,7 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		}
 		return t.decided(d, sum, err)
 	})
+	d.Last = pushed
 	return d, marked(err)
 }
 
@@ -318,7 +318,7 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 	if in.Start.Title != "" && in.Start.Title != in.Start.Step {
 		subject = fmt.Sprintf("%s: %s", in.Start.Name(), oneLine(in.Start.Title))
 	}
-	err := a.take(ctx, at, in.Run, subject, l, &l.Carried, func(t *turn) error {
+	pushed, err := a.take(ctx, at, in.Run, subject, l, &l.Carried, func(t *turn) error {
 		t.end = &in
 		may := func() bool { return in.Decide && in.Run.Taken && t.clean() }
 		landed, left, err := t.e.Proceed(ctx, t.run.Ref, in.Start.Elsewhere, in.Run.Choice, in.AtWork, may)
@@ -350,6 +350,7 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 		}
 		return a.close(ctx, landed)
 	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
+	l.Last = pushed
 	return l, marked(err)
 }
 

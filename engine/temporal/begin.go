@@ -125,8 +125,11 @@ func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, 
 		return run, at, err
 	}
 	branch := "refs/heads/" + Branch(was.ID)
-	if there, err := m.Fetch(ctx, branch); err != nil || there[branch] != "" {
+	if there, err := m.fetchRun(ctx, was.ID, ""); err != nil || there[branch] != "" {
 		return was, at, err
+	}
+	if err := f.unused(ctx, m, was.ID); err != nil {
+		return run, at, err
 	}
 	dir, err := m.open(ctx)
 	if err != nil {
@@ -183,13 +186,16 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 		return run, err
 	}
 	branch := "refs/heads/" + Branch(run.ID)
-	found, err := m.Fetch(ctx, branch)
+	found, err := m.fetchRun(ctx, run.ID, "")
 	if err != nil {
 		return run, err
 	}
 	run.From = &From{what, g.Text, g.Path}
 	if at := found[branch]; at != "" {
 		return run, f.same(ctx, m, run, at)
+	}
+	if err := f.unused(ctx, m, run.ID); err != nil {
+		return run, err
 	}
 	if here, err := f.begunHere(ctx, run.Ref); err != nil || here != "" {
 		return run, cmp.Or(err, error(&BegunHereError{run.ID, here}))

@@ -32,7 +32,7 @@ func (f *Fleet) Check(ctx context.Context, ref reprise.Ref, c engine.Choice) err
 func (f *Fleet) onBranch(ctx context.Context, run string, do func(at *Checkout, was turned) error) (there bool, err error) {
 	err = f.apart(func(m *Mirror) error {
 		branch := "refs/heads/" + Branch(run)
-		found, err := m.Fetch(ctx, branch)
+		found, err := m.fetchRun(ctx, run, "")
 		tip := found[branch]
 		if there = tip != ""; err != nil || !there {
 			return err

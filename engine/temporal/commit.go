@@ -253,20 +253,28 @@ func (c *Checkout) restoreJournal(ctx context.Context, folder, commit string) er
 }
 
 // Push pushes a commit to a ref of the remote that is at was, "" for a ref that must not
-// exist, and with it removes refs of commits that this one has. Either all of that is done
-// or nothing; a remote that cannot promise it keeps the refs. The error is a *RejectedError
+// exist, and with it removes refs of commits that this one has. What is pushed to the branch of
+// a run is kept beside it, too. Either all of that is done or nothing; a remote that cannot
+// promise it keeps the refs, and what is beside the branch may be older. The error is a *RejectedError
 // if a ref is somewhere else, and a *RefusedError if the remote does not take it.
 func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...heldRef) error {
 	args := []string{"push", "-q", "--force-with-lease=" + ref + ":" + was}
 	refs := []string{c.mirror.Remote, commit + ":" + ref}
+	last := lastOf(ref)
+	if last != "" {
+		args, refs = append(args, "--atomic"), append(refs, "+"+commit+":"+last)
+	}
 	for _, h := range had {
 		args, refs = append(args, "--atomic", "--force-with-lease="+h.name+":"+h.at), append(refs, ":"+h.name)
 	}
 	_, err := c.git(ctx, append(args, refs...)...)
+	if err != nil && strings.Contains(err.Error(), "does not support --atomic") {
+		if _, err = c.git(ctx, append(args[:3:3], refs[:2]...)...); err == nil && last != "" {
+			_, err = c.git(ctx, "push", "-q", c.mirror.Remote, "+"+commit+":"+last)
+		}
+	}
 	switch {
 	case err == nil:
-	case len(had) > 0 && strings.Contains(err.Error(), "does not support --atomic"):
-		return c.Push(ctx, commit, ref, was)
 	case refusal(err.Error()) != "":
 		return &RefusedError{ref, refusal(err.Error())}
 	case slices.ContainsFunc([]string{"stale info", "[rejected]", "cannot lock ref"}, func(said string) bool { return strings.Contains(err.Error(), said) }):

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,7 +150,7 @@ func (h *handing) root(c *localCopy) string {
 // look finds the copies, and keeps everyone from working on those that do not say yet that
 // the fleet has the run.
 func (h *handing) look(ctx context.Context) error {
-	found, err := h.mirror.Fetch(ctx, h.branch())
+	found, err := h.mirror.fetchRun(ctx, h.ref.ID, "")
 	if err != nil {
 		return err
 	}
@@ -322,11 +321,11 @@ func (h *handing) more(ctx context.Context, c *localCopy, theirs []journal.Entry
 	if err := h.fetch(ctx, c.base); err != nil {
 		return false, err
 	}
-	follows, err := h.in(ctx, h.was, c.base)
+	follows, err := h.mirror.in(ctx, h.was, c.base)
 	if err != nil {
 		return false, err
 	}
-	behind, err := h.in(ctx, c.base, h.was)
+	behind, err := h.mirror.in(ctx, c.base, h.was)
 	if err != nil {
 		return false, err
 	}
@@ -409,7 +408,7 @@ func (h *handing) has(ctx context.Context, c, other *localCopy) (bool, error) {
 	if h.was == "" || other.base == c.base {
 		return true, nil
 	}
-	return h.in(ctx, other.base, c.base)
+	return h.mirror.in(ctx, other.base, c.base)
 }
 
 // settled checks that no copy beside the best one has changes of the run's state that are not
@@ -462,14 +461,4 @@ func (h *handing) fetch(ctx context.Context, commit string) error {
 		err = h.fetchHere(ctx, in, "+"+commit+":refs/kept/begin/"+commit)
 	}
 	return err
-}
-
-// in reports whether a commit is part of the history of another one.
-func (h *handing) in(ctx context.Context, commit, of string) (bool, error) {
-	_, err := git(ctx, filepath.Join(h.mirror.Dir, "mirror.git"), nil, "merge-base", "--is-ancestor", commit, of)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -77,50 +77,11 @@ func (e *DivergedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocke
 // never says whether a run without a branch never was on the fleet. If it was, what is here is
 // at best an old copy: the error is a *NoBranchError.
 func (h *handing) never(ctx context.Context) error {
-	was := slices.ContainsFunc(h.copies, func(c *localCopy) bool { return c.said })
-	if !was && h.Client != nil {
-		_, err := h.Client.DescribeWorkflowExecution(ctx, h.ID(h.ref.ID), "")
-		if was = err == nil; err != nil && !isNotFound(err) {
-			return err
-		}
+	if slices.ContainsFunc(h.copies, func(c *localCopy) bool { return c.said }) {
+		return &NoBranchError{Run: h.ref.ID}
 	}
-	if !was {
-		return nil
-	}
-	last, err := git(ctx, h.Clone, nil, "for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", "refs/remotes/origin/"+Branch(h.ref.ID), h.branch())
-	if err != nil {
-		return err
-	}
-	return &NoBranchError{Run: h.ref.ID, Last: last}
+	return h.unused(ctx, h.mirror, h.ref.ID)
 }
-
-// NoBranchError says that the branch of a run is gone from the remote, or was moved to a
-// commit At that does not have the run. Last is the last commit of it that is known, "" for
-// none.
-type NoBranchError struct{ Run, At, Last string }
-
-func (e *NoBranchError) Error() string {
-	if e.At != "" {
-		return fmt.Sprintf("resume %s: its branch %s was moved to %.12s, which does not have what is recorded of it", e.Run, Branch(e.Run), e.At)
-	}
-	return fmt.Sprintf("resume %s: the remote has no branch %s", e.Run, Branch(e.Run))
-}
-
-// Hint says what a person can do.
-func (e *NoBranchError) Hint() string {
-	from := e.Last
-	if from == "" {
-		from = "refs/remotes/origin/" + Branch(e.Run)
-	}
-	push := "git push origin "
-	if e.At != "" {
-		push = "git push --force origin "
-	}
-	return "a clone that has its last commit can bring it back: `" + push + from + ":refs/heads/" + Branch(e.Run) + "`"
-}
-
-// Outcome implements the rule that outcomes have exit codes.
-func (e *NoBranchError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // recorded is the journal of a run in a project.
 func recorded(root string, ref reprise.Ref) ([]journal.Entry, error) {

@@ -499,6 +499,7 @@ func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	// Whoever was killed after the claim: the next start puts the run on its branch.
 	for name := range names {
 		b.git(b.remote, "update-ref", "-d", "refs/heads/"+Branch(name))
+		b.git(b.remote, "update-ref", "-d", lastOf("refs/heads/"+Branch(name)))
 		run, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{})
 		if err != nil || run.ID != name || b.git(b.remote, "rev-parse", "--verify", Branch(name)) == "" {
 			t.Errorf("%+v, %v", run, err)
@@ -582,6 +583,7 @@ func TestA_worker_notices_that_the_branch_moved(t *testing.T) {
 		land(who[1], fmt.Sprintf("s%d", i))
 	}
 	b.git(b.remote, "update-ref", "refs/heads/"+Branch("r"), before)
+	b.git(b.remote, "update-ref", lastOf("refs/heads/"+Branch("r")), before)
 	b.git(b.remote, "update-ref", AttemptRef("r", in.Start.Elsewhere), in.Result.Commit)
 	land(one, "s3")
 	in = b.tried(one, starts[0])

@@ -68,7 +68,12 @@ func journals(root string) ([]string, error) {
 func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) {
 	err = f.apart(func(m *Mirror) error {
 		branch := "refs/heads/" + Branch(name)
-		found, err := m.Fetch(ctx, branch)
+		found, err := m.fetchRun(ctx, name, "")
+		if found[branch] == "" {
+			if gone := new(NoBranchError); errors.As(err, &gone) {
+				return nil // there is nothing to take them off
+			}
+		}
 		if err != nil || found[branch] == "" {
 			return err
 		}

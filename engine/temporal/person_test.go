@@ -46,7 +46,14 @@ func TestFleet_a_branch_that_lost_the_run(t *testing.T) {
 	if now := s.git("ls-remote", "origin", branch); !strings.HasPrefix(now, s.git("rev-parse", "main")) {
 		t.Errorf("something was made up: %s", now)
 	}
-	s.git("push", "-q", "--force", "origin", was+":refs/heads/"+branch)
+	_, way, _ := strings.Cut(s.fleet("resume", "lost").err, "`")
+	way, _, _ = strings.Cut(way, "`")
+	paste := exec.Command("sh", "-c", way)
+	paste.Dir = s.clone
+	s.must(paste)
+	if now := s.git("ls-remote", "origin", branch); !strings.HasPrefix(now, was) {
+		t.Errorf("the hint brings back %s, not %s", now, was)
+	}
 	if r := s.fleet("resume", "lost", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete || s.attempts("lost", "b") != 1 {
 		t.Errorf("%+v after %d attempts", r, s.attempts("lost", "b"))
 	}

@@ -146,15 +146,3 @@ func (r *Run) thereIn(root string) (bool, error) {
 	has, err := recorded(root, r.Ref)
 	return len(has) > 0, err
 }
-
-// lastOf is the last commit of a branch that a turn of this worker left, "" if none did.
-func (m *Mirror) lastOf(branch string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range m.kept {
-		if c.branch == branch {
-			return c.Base
-		}
-	}
-	return ""
-}

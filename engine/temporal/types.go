@@ -41,6 +41,8 @@ type Run struct {
 	Taken   bool
 	Begun   bool `json:",omitempty"`
 	Carried engine.Carried
+	// Last is the last commit that a turn pushed to the branch, "" if that is not known.
+	Last string `json:",omitempty"`
 	// Finished are the steps that were accepted so far, the first of them by name.
 	Finished []report.WorkStep
 	Accepted int
@@ -117,6 +119,8 @@ type Decision struct {
 	Finished []report.WorkStep `json:",omitempty"`
 	// Refused says why answers were not taken.
 	Refused string
+	// Last is the commit that the turn pushed, "" for none.
+	Last string `json:",omitempty"`
 }
 
 // AttemptInput is an attempt to carry out.
@@ -161,6 +165,8 @@ type Landing struct {
 	Carried  engine.Carried
 	// Next is what comes next; nil if that was not decided.
 	Next *Decision `json:",omitempty"`
+	// Last is the commit that the turn pushed, "" for none.
+	Last string `json:",omitempty"`
 }
 
 // Heartbeat is what a worker tells while an agent works.

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -158,7 +159,7 @@ func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
 			r.taken[question] = true
 		}
 	}
-	r.in.Taken, r.in.Begun = true, true
+	r.in.Taken, r.in.Begun, r.in.Last = true, true, cmp.Or(d.Last, r.in.Last)
 	r.follow(ctx, &d)
 	return &d, nil
 }
@@ -261,7 +262,7 @@ func (r *run) land(ctx workflow.Context, d **Decision) error {
 		if err := workflow.ExecuteActivity(r.ours(ctx), LandActivity, in).Get(ctx, &l); err != nil {
 			return err
 		}
-		r.ended = r.ended[1:]
+		r.ended, r.in.Last = r.ended[1:], cmp.Or(l.Last, r.in.Last)
 		r.landings++
 		delete(r.atWork, keyOf(in.Start.Elsewhere))
 		if d != nil {
