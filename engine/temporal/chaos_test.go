@@ -237,7 +237,7 @@ func (c *chaos) verify(id string, steps int) {
 			c.Errorf("%s: attempt %s of %s is not on the remote", id, number, step)
 		}
 	}
-	refs := exec.Command("git", "--git-dir", c.remote, "for-each-ref", "--format=%(refname)", "--merged", "refs/heads/"+temporal.Branch(id), "--exclude=refs/reprise/"+id+"/last.pushed", "refs/reprise/"+id)
+	refs := exec.Command("git", "--git-dir", c.remote, "for-each-ref", "--format=%(refname)", "--merged", "refs/heads/"+temporal.Branch(id), "refs/reprise/"+id)
 	c.Logf("%s: refs of attempts that the branch has: %d", id, len(strings.Fields(c.must(refs))))
 	c.must(exec.Command("git", "--git-dir", c.remote, "fsck", "--connectivity-only", "refs/heads/"+temporal.Branch(id)))
 }

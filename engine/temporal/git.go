@@ -36,7 +36,7 @@ func (e *RefusedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked
 
 // Hint says what a person can do.
 func (e *RefusedError) Hint() string {
-	return "workers push to refs/heads/reprise/* and refs/reprise/*: allow that on the remote, then `reprise-fleet resume RUN`"
+	return "the fleet pushes to refs/heads/reprise/*, refs/reprise/* and refs/reprise-last/*: allow that on the remote, then `reprise-fleet resume RUN`"
 }
 
 // refusal is what a remote says that refuses a push, "" if that is not why it failed. One

@@ -65,7 +65,7 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	}
 	says := read[b.commit]
 	if b.end, err = readEnd(says.message); err != nil || b.end.Key != f.Key {
-		return fmt.Errorf("read what attempt %d of %s left: it is not of this run: %w", f.Number, f.Step, err)
+		return &ForeignError{h.run.Ref.ID, f.Step, f.Number, ref}
 	}
 	if f.Ended = h.end == nil && h.lands(&b.end); f.Ended {
 		delete(h.brought, f.Key)
@@ -87,6 +87,25 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	}
 	return os.WriteFile(f.ReplyFile, reply, 0o600)
 }
+
+// ForeignError says that the ref of an attempt has a commit that this attempt did not leave.
+type ForeignError struct {
+	Run, Step string
+	Number    int
+	Ref       string
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("read what attempt %d of %s left: %s is not of this run", e.Number, e.Step, e.Ref)
+}
+
+// Hint says what a person can do.
+func (e *ForeignError) Hint() string {
+	return fmt.Sprintf("see it: `git fetch origin %[1]s && git show FETCH_HEAD`; if it is not needed, `git push origin :%[1]s && reprise-fleet resume %[2]s`", e.Ref, reprise.Pasted(e.Run, "RUN"))
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *ForeignError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // lands reports whether an attempt that no workflow waits for is landed as it ended: one that
 // ended by itself, in a run that is taken up as it stands.

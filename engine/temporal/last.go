@@ -18,10 +18,10 @@ import (
 const runBranches = "refs/heads/reprise/"
 
 // lastOf is the ref that keeps the last commit that was pushed to the branch of a run, "" if
-// the ref is no such branch. No step has a name with a dot in a ref.
+// the ref is no such branch.
 func lastOf(branch string) string {
 	if run, is := strings.CutPrefix(branch, runBranches); is {
-		return "refs/reprise/" + run + "/last.pushed"
+		return "refs/reprise-last/" + run
 	}
 	return ""
 }

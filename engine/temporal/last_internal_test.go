@@ -103,3 +103,17 @@ func TestA_name_without_its_branch_is_not_free(t *testing.T) {
 		}
 	}
 }
+
+// The ref of an attempt has what another run left: that is not tried for ever. (issue 19)
+func TestAn_attempt_of_another_run_ends_the_turn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	a := b.worker("one")
+	in := b.attempted(a)
+	b.git(b.remote, "update-ref", AttemptRef("r", in.Start.Elsewhere), "main")
+	_, err := a.land(t.Context(), b.next(), in)
+	var foreign *ForeignError
+	if !isFinal(err) || !errors.As(err, &foreign) || cli.ExitCode(foreign) != 11 || strings.Contains(err.Error(), "%!") {
+		t.Errorf("%v", err)
+	}
+}
