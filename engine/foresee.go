@@ -70,8 +70,8 @@ func askedIn(ev reprise.Event) reprise.Asked {
 
 // foresee takes the turns that Resume would take, with a ledger and hands that keep
 // everything to themselves, and returns the events that ask a person something and what is
-// started, nil if the run is not made yet. The error is why Resume would refuse. It takes no lease and
-// changes nothing.
+// started, nil if the run is not made yet. The error is why Resume would refuse. It takes
+// no lease and changes nothing.
 func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts *foresight, err error) {
 	store, err := e.look()
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
@@ -79,15 +79,8 @@ func (s *Scope) replaced(name string, info fs.FileInfo, err error, was reprise.H
 		return true
 	}
 	// Listings of s.Files leave out what holds no state.
-	empty := true
-	err = filepath.WalkDir(filepath.Join(s.Dir, filepath.FromSlash(name)), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			empty = false // also if that is unknown
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return empty && err == nil
+	now, err := HashIn(os.DirFS(s.Dir), name)
+	return err == nil && now.IsZero()
 }
 
 // tellOverwritten finds files that open steps need and that are not as the run left them.
