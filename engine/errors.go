@@ -150,9 +150,8 @@ func (e *UnsafeError) Error() string {
 
 // Hint says what a person can do.
 func (e *UnsafeError) Hint() string {
-	var todo interface{ Hint() string }
-	if errors.As(e.Cause, &todo) {
-		return todo.Hint()
+	if todo := reprise.HintOf(e.Cause); todo != "" {
+		return todo
 	}
 	if e.Begins {
 		return "nothing was created; resolve that, then start it with the same command"

@@ -1,8 +1,8 @@
 package project
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -315,15 +315,11 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 	}
 	seen, err := ask(ctx, r.Ref)
 	if err != nil {
-		f := reprise.Finding{
+		again := "fix that first; `reprise check " + reprise.Pasted(r.ID, "RUN") + "` looks again"
+		r.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: "nothing can be started: " + err.Error(), Hint: "fix that first; `reprise check " + reprise.Pasted(r.ID, "RUN") + "` looks again",
-		}
-		var todo interface{ Hint() string }
-		if errors.As(err, &todo) {
-			f.Hint = todo.Hint()
-		}
-		r.Report(f)
+			Message: "nothing can be started: " + err.Error(), Hint: cmp.Or(reprise.HintOf(err), again),
+		})
 		return seen, true
 	}
 	changed = len(seen.Asks)+len(r.Asks) > 0 || seen.Stops

@@ -198,12 +198,7 @@ func lasting(err error) error {
 	if code <= 1 || errors.Is(err, context.Canceled) || errors.As(err, &silent) {
 		return err
 	}
-	hint := ""
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		hint = h.Hint()
-	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, hint)
+	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, reprise.HintOf(err))
 }
 
 // maxTries is how often a turn is tried that git cannot do on this machine: within two

@@ -22,7 +22,7 @@ func (n ahead) first() string {
 	if n.refused == nil || strings.HasPrefix(n.who, unserved) {
 		return ""
 	}
-	return n.refused.Error() + "; " + hintOf(n.refused)
+	return n.refused.Error() + "; " + reprise.HintOf(n.refused)
 }
 
 // unserved begins what is said of a step that no agent is configured for.

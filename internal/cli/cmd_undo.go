@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reprise"
 	"reprise/internal/durable"
 	"reprise/report"
 	"reprise/upkeep"
@@ -141,7 +142,7 @@ func (p *page) snapshots(list []report.SnapshotLine, unread error) {
 	}
 	if unread != nil {
 		p.line("! %s", plain(unread.Error()))
-		p.line("  %s", plain(hintOf(unread)))
+		p.line("  %s", plain(reprise.HintOf(unread)))
 	}
 	p.gap()
 	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)

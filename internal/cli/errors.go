@@ -64,16 +64,7 @@ func (e *failure) Hint() string {
 	if e.hint != "" {
 		return e.hint
 	}
-	return hintOf(e.err)
-}
-
-// hintOf returns what a person can do about an error, or "".
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
+	return reprise.HintOf(e.err)
 }
 
 // errorCodes is the single table from errors to exit codes; the first match counts.
@@ -147,7 +138,7 @@ func (a *app) printError(err error) int {
 			return code // whoever interrupted it knows
 		}
 	}
-	hint := hintOf(err)
+	hint := reprise.HintOf(err)
 	if at, is := errors.AsType[*fs.PathError](err); hint == "" && is && errors.Is(at.Err, fs.ErrPermission) {
 		hint = "the file system does not let you: see with `ls -ld` who owns it; run reprise as that user or change its permissions"
 	}

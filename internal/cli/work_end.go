@@ -213,7 +213,7 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		if !slices.ContainsFunc(sum.Reasons, func(reason string) bool { return strings.HasSuffix(reason, ": "+err.Error()) }) {
 			p.para("  - ", err.Error(), linesMessage)
 		}
-		if hint := hintOf(err); hint != "" {
+		if hint := reprise.HintOf(err); hint != "" {
 			p.para("    ", hint, linesMessage)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 
+	"reprise"
 	"reprise/engine/temporal"
 	"reprise/internal/cli"
 	"reprise/report"
@@ -119,9 +120,8 @@ func (a *app) failed(err error) int {
 		_ = app.Details(&hint) // an earlier worker gives none
 		err = errors.New(app.Message())
 	}
-	var h interface{ Hint() string }
-	if hint == "" && errors.As(err, &h) {
-		hint = h.Hint()
+	if hint == "" {
+		hint = reprise.HintOf(err)
 	}
 	if a.json {
 		_ = json.NewEncoder(a.err).Encode(report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code})
