@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ type turn struct {
 	until   time.Time
 	over    bool // nothing is left to do
 	left    bool // the fleet leaves the run
+	keeps   []keptAway
 
 	made string // the commit that the branch is at afterwards
 	tip  commit // what it says
@@ -133,7 +135,8 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 	if there, err := in.thereIn(root); err != nil || !there {
 		return cmp.Or(err, lasting(&NoBranchError{Run: in.Ref.ID, At: t.at}))
 	}
-	if err := unmark(root); err != nil {
+	var err error
+	if t.keeps, err = unmark(root); err != nil {
 		return err
 	}
 	if err := a.prepare(ctx, at, t, carried); err != nil {
@@ -142,8 +145,8 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 	if err := f(t); err != nil {
 		return lasting(err)
 	}
-	if !t.left {
-		if err := mark(root, c.branch); err != nil {
+	if !t.left || len(t.keeps) > 0 {
+		if err := mark(root, c.branch, t.keeps); err != nil {
 			return err
 		}
 	}
@@ -163,7 +166,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		}
 	}
 	t.made, t.tip, t.pushed = made, tip, made
-	return lasting(c.Push(ctx, made, "refs/heads/"+c.branch, t.at, t.landed()...))
+	return lasting(ofRun(in.Ref.ID, c.Push(ctx, made, "refs/heads/"+c.branch, t.at, t.landed()...)))
 }
 
 // prepare gives a turn its engine.
@@ -198,7 +201,8 @@ func lasting(err error) error {
 	if code <= 1 || errors.Is(err, context.Canceled) || errors.As(err, &silent) {
 		return err
 	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, reprise.HintOf(err))
+	var kept interface{ kept() bool }
+	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, reprise.HintOf(err), errors.As(err, &kept) && kept.kept())
 }
 
 // maxTries is how often a turn is tried that git cannot do on this machine: within two
@@ -265,6 +269,9 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		if in.Run.Taken || in.Stop {
 			sum, err = t.e.Continue(ctx, t.run.Ref, in.Run.Choice, in.AtWork)
 		} else {
+			if c := in.Run.Choice; c.Option != "" || c.From != "" {
+				t.keeps = nil // a person says that it is to be done again
+			}
 			sum, err = t.e.Resume(ctx, t.run.Ref, in.Run.Choice)
 		}
 		return t.decided(d, sum, err)
@@ -293,6 +300,9 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 		d.Left, d.Until = &doc, sum.Until
 		settled := len(sum.Questions) == 0 && sum.Until.IsZero()
 		t.left, t.over = t.left || settled, settled && len(sum.Left) == 0
+		if t.over {
+			t.keeps = nil
+		}
 	}
 	d.Questions = newQuestions(sum.Questions, t.e.Carried.Waits)
 	return nil
@@ -337,6 +347,7 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 		for _, step := range finished(landed) {
 			l.Accepted = &step
 		}
+		t.keep(&in, l.Accepted != nil)
 		l.Failed = brief(cli.SummaryDocument("", landed).Failed)
 		for i := range l.Failed {
 			if said := t.lastWords(in.Start.Key); said != "" && !strings.Contains(l.Failed[i].Text, said) {
@@ -347,6 +358,18 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
 	l.Last = pushed
 	return l, marked(err)
+}
+
+// keep notes that the work of an attempt is kept by its worker, or that its step is done.
+func (t *turn) keep(in *LandInput, accepted bool) {
+	step := keyOf(in.Start.Elsewhere)
+	is := func(k keptAway) bool { return k.Step == step }
+	if accepted {
+		t.keeps = slices.DeleteFunc(t.keeps, is)
+	}
+	if in.Kept && !slices.ContainsFunc(t.keeps, is) {
+		t.keeps = append(t.keeps, keptAway{step, in.Start.Number, in.Start.Name(), AttemptRef(t.run.Ref.ID, in.Start.Elsewhere)})
+	}
 }
 
 // nextOf is the command that continues a run, "" if nothing is left. What the fleet has no

@@ -97,14 +97,15 @@ func (f *Fleet) answerLeft(ctx context.Context, name, question, text string) err
 			return err
 		}
 		marks, err := filepath.Glob(filepath.Join(literal(root), filepath.FromSlash(durable.FleetMark("*"))))
+		var kept []keptAway
 		if err == nil {
-			err = unmark(root) // one that was not stopped has them
+			kept, err = unmark(root) // one that was not stopped has them
 		}
 		if err == nil {
 			err = e.Answer(ctx, ref, map[string]string{question: text})
 		}
 		if err == nil && len(marks) > 0 {
-			err = mark(root, at.branch)
+			err = mark(root, at.branch, kept)
 		}
 		if err != nil {
 			return err

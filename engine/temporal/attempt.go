@@ -1,10 +1,12 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -260,13 +262,15 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, h
 	if had, err = a.finishedBefore(ctx, c, in, left); err != nil || had != nil {
 		return nil, had, errors.Join(err, c.Close())
 	}
-	if left != "" {
-		if _, _, err := c.Bring(ctx, left, commit{}); err != nil {
-			return nil, nil, errors.Join(err, c.Close())
-		}
+	kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)))
+	if i := slices.IndexFunc(kept, func(k keptAway) bool { return k.Step == keyOf(in.Start.Elsewhere) }); err == nil && i >= 0 && !in.Start.Verify {
+		err = lasting(&KeptAwayError{"work on " + in.Start.Name(), in.Run.Ref.ID, kept[i]})
 	}
-	if err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder))); err != nil {
-		return nil, nil, errors.Join(err, c.Close())
+	if err == nil && left != "" {
+		_, _, err = c.Bring(ctx, left, commit{})
+	}
+	if err != nil {
+		return nil, nil, cmp.Or(c.Close(), err)
 	}
 	return c, nil, nil
 }

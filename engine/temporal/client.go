@@ -267,12 +267,13 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 	switch {
 	case waits.Err() != nil && ctx.Err() == nil:
 		return &StoppingError{name, within}
-	case temporal.IsCanceledError(err):
-		return nil
-	case err == nil:
-		return f.howLeft(ctx, "stop", name)
+	case err != nil && !temporal.IsCanceledError(err):
+		return err
 	}
-	return err
+	if _, kept := f.release(ctx, name); kept != nil || err != nil {
+		return kept
+	}
+	return f.howLeft(ctx, "stop", name)
 }
 
 // StoppingError says that a run was told to stop, and is not stopped yet.

@@ -276,7 +276,7 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...hel
 	switch {
 	case err == nil:
 	case refusal(err.Error()) != "":
-		return &RefusedError{ref, refusal(err.Error())}
+		return &RefusedError{Ref: ref, Text: refusal(err.Error())}
 	case slices.ContainsFunc([]string{"stale info", "[rejected]", "cannot lock ref"}, func(said string) bool { return strings.Contains(err.Error(), said) }):
 		return &RejectedError{ref, err.Error()}
 	}

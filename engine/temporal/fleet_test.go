@@ -291,6 +291,12 @@ func (s *site) attempts(run, step string) (n int) {
 	return n
 }
 
+// launched are the lines that agents left.
+func (s *site) launched() string {
+	text, _ := os.ReadFile(s.launches)
+	return string(text)
+}
+
 // landed are the commits on the branch of a run that accept an attempt, by step.
 func (s *site) landed(run string) map[string]int {
 	s.Helper()

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,8 +25,12 @@ func (e *RejectedError) Error() string {
 }
 
 // RefusedError says that the remote does not take a push: a hook of it or a rule about the
-// branch forbids it. To try again does not help.
-type RefusedError struct{ Ref, Text string }
+// branch forbids it. To try again does not help. Run is whose it is, "" if what a person typed
+// can be typed again. Kept is set if it is the work of a finished attempt, which is kept.
+type RefusedError struct {
+	Ref, Text, Run string
+	Kept           bool
+}
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("push %s: the remote refuses it: %s", e.Ref, e.Text)
@@ -36,7 +41,21 @@ func (e *RefusedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked
 
 // Hint says what a person can do.
 func (e *RefusedError) Hint() string {
-	return "the fleet pushes to refs/heads/reprise/*, refs/reprise/* and refs/reprise-last/*: allow that on the remote, then `reprise-fleet resume RUN`"
+	then := "type the same command again"
+	if e.Run != "" {
+		then = "`reprise-fleet resume " + reprise.Pasted(e.Run, "RUN") + "`"
+	}
+	return "the fleet pushes to refs/heads/reprise/*, refs/reprise/*, refs/reprise-begun/* and refs/reprise-last/*: allow that on the remote, then " + then
+}
+
+func (e *RefusedError) kept() bool { return e.Kept }
+
+// ofRun says of which run it is that the remote refuses something.
+func ofRun(run string, err error) error {
+	if refused, is := errors.AsType[*RefusedError](err); is {
+		refused.Run = run
+	}
+	return err
 }
 
 // refusal is what a remote says that refuses a push, "" if that is not why it failed. One

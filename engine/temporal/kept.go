@@ -54,7 +54,10 @@ func (a *Activities) keepRefused(ctx context.Context, c *Checkout, commit string
 	if err != nil {
 		return errors.Join(refused, err)
 	}
-	return lasting(&RefusedError{refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work and pushes it once it may: %s", refused.Text, a.Name, where)})
+	return lasting(&RefusedError{
+		refused.Ref, fmt.Sprintf("%s; the worker %s keeps the work and pushes it once it may: %s", refused.Text, a.Name, where),
+		in.Run.Ref.ID, told.Result.Outcome == agent.Done,
+	})
 }
 
 // keepCommit keeps the commit of an attempt in the mirror, and says where that is.

@@ -3,13 +3,16 @@ package temporal
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"reprise"
 	"reprise/internal/durable"
 )
 
@@ -18,13 +21,32 @@ import (
 // it is the fleet that works, and leaves them unless it left the run. They are part of the
 // same push as what the turn did.
 
-// mark marks the journals of a project in a checkout as the fleet's.
-func mark(root, branch string) error {
+// The fleet does not leave a run of which a worker keeps work that the remote refused: the
+// marks stay and say which attempts that are, so that no one does them again.
+
+// keptAway is an attempt whose work its worker keeps.
+type keptAway struct {
+	Step   string // as keyOf has it
+	Number int
+	Name   string // as a person calls the step
+	Ref    string // that its worker pushes it to
+}
+
+// mark marks the journals of a project in a checkout as the fleet's. kept are the attempts
+// whose work is not on the branch.
+func mark(root, branch string, kept []keptAway) error {
 	logs, err := journals(root)
 	if err != nil {
 		return err
 	}
 	text := []byte(branch + "\n")
+	for _, k := range kept {
+		line, err := json.Marshal(k)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, line...), '\n')
+	}
 	for _, log := range logs {
 		file := filepath.Join(root, filepath.FromSlash(durable.FleetMark(log)))
 		if was, err := os.ReadFile(file); err == nil && bytes.Equal(was, text) {
@@ -37,13 +59,20 @@ func mark(root, branch string) error {
 	return nil
 }
 
-// unmark takes the marks away.
-func unmark(root string) error {
+// unmark takes the marks away, and tells which attempts they name.
+func unmark(root string) (kept []keptAway, err error) {
 	files, err := filepath.Glob(filepath.Join(literal(root), filepath.FromSlash(durable.FleetMark("*"))))
 	for _, file := range files {
-		err = errors.Join(err, os.Remove(file))
+		text, readErr := os.ReadFile(file)
+		err = errors.Join(err, readErr, os.Remove(file))
+		for line := range strings.Lines(string(text)) {
+			var k keptAway
+			if json.Unmarshal([]byte(line), &k) == nil && !slices.Contains(kept, k) { // the branch is no JSON
+				kept = append(kept, k)
+			}
+		}
 	}
-	return err
+	return kept, err
 }
 
 // literal keeps a path from being a pattern.
@@ -64,7 +93,8 @@ func journals(root string) ([]string, error) {
 }
 
 // release takes the marks off the branch of a run that no workflow has open, such as one that
-// was terminated or failed. It reports whether there were any.
+// was terminated or failed. It reports whether there were any. The error is a *KeptAwayError if
+// a worker keeps work of the run.
 func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) {
 	err = f.apart(func(m *Mirror) error {
 		branch := "refs/heads/" + Branch(name)
@@ -85,7 +115,11 @@ func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) 
 		if had = marks != ""; err != nil || !had {
 			return err
 		}
-		if err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder))); err != nil {
+		kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)))
+		if err == nil && len(kept) > 0 {
+			err = &KeptAwayError{"give back " + name, name, kept[0]}
+		}
+		if err != nil {
 			return err
 		}
 		commit, _, err := c.Commit(ctx, fmt.Sprintf("reprise: the fleet has left %s\n", name), CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
@@ -96,3 +130,25 @@ func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) 
 	})
 	return had, err
 }
+
+// KeptAwayError says that an attempt is finished and that its work is not on the branch of the
+// run: the remote refused it, and its worker keeps it.
+type KeptAwayError struct {
+	Doing, Run string
+	keptAway
+}
+
+func (e *KeptAwayError) kept() bool { return true }
+
+func (e *KeptAwayError) Error() string {
+	return fmt.Sprintf("%s: attempt %d of %s is finished, and the remote refused its work, which its worker keeps", e.Doing, e.Number, e.Name)
+}
+
+// Hint says what a person can do.
+func (e *KeptAwayError) Hint() string {
+	run, step := reprise.Pasted(e.Run, "RUN"), reprise.Pasted(e.keptAway.Step, "STEP")
+	return fmt.Sprintf("its worker pushes it once the remote allows %[2]s; after that `reprise-fleet resume %[1]s --until %[3]s` takes it and starts no agent for it. If that worker is gone for good, `reprise-fleet resume %[1]s --from %[3]s` does it again", run, e.Ref, step)
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *KeptAwayError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }

@@ -208,29 +208,74 @@ func TestFleet_what_was_refused_is_not_done_again(t *testing.T) {
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\nwhile read old new ref; do case $ref in refs/reprise/*) echo policy 17 forbids it; exit 1;; esac; done\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	plain := filepath.Join(shared.dir, "reprise")
 	s.worker("w1")
-	if r := s.fleet("run", "flow.yaml", "--id", "ref"); r.code != 11 || !strings.Contains(r.out+r.err, "policy 17") {
-		t.Fatalf("%+v", r)
+	for _, run := range []string{"ref", "one"} {
+		if r := s.fleet("run", "flow.yaml", "--id", run); r.code != 11 || !strings.Contains(r.out+r.err, "policy 17") {
+			t.Fatalf("%+v", r)
+		}
 	}
-	if err := os.Remove(hook); err != nil {
-		t.Fatal(err)
+	once := func(when string) {
+		t.Helper()
+		if n := strings.Count(s.launched(), "\n"); n != 2 {
+			t.Errorf("%s: agents of two steps were started %d times", when, n)
+		}
 	}
-	s.until("the worker pushed it", func() bool { return s.git("ls-remote", "origin", "refs/reprise/ref/a/1") != "" })
+	kept := func(when string) (way string) {
+		t.Helper()
+		r := s.fleet("stop", "one")
+		_, way, _ = strings.Cut(r.err, "`")
+		way, _, _ = strings.Cut(way, "`")
+		if r.code != 11 || way != "reprise-fleet resume one --until a" || !strings.Contains(r.err, "refs/reprise/one/a/1") {
+			t.Fatalf("%s: %+v", when, r)
+		}
+		if r := s.program(plain, "resume", "one", "--adopt", "--trust", "--mode", "autopilot", "-C", s.checkout("one")); r.code != 11 || !strings.Contains(r.out+r.err, "reprise-fleet stop one") {
+			t.Errorf("%s: one machine goes on: %+v", when, r)
+		}
+		return way
+	}
+	kept("it is not pushed")
 	w := s.workers["w1"]
 	w.kill()
 	w.rest()
+	w2 := s.worker("w2")
+	if r := s.fleet("resume", "one"); r.code != 11 || !strings.Contains(r.out, "its worker keeps") {
+		t.Errorf("another worker has not got it: %+v", r)
+	}
+	kept("another worker tried")
+	once("before the remote allows it")
+	w2.kill()
+	w2.rest()
+	if err := os.Remove(hook); err != nil {
+		t.Fatal(err)
+	}
+	w = s.worker("w1")
+	s.until("the worker pushed it", func() bool {
+		return s.git("ls-remote", "origin", "refs/reprise/ref/a/1") != "" && s.git("ls-remote", "origin", "refs/reprise/one/a/1") != ""
+	})
+	w.kill()
+	w.rest()
+	way := kept("it is pushed")
 	s.worker("w2")
+	if r := s.program("sh", "-c", "cd "+s.clone+" && "+way); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	r := s.fleet("stop", "one")
+	_, way, _ = strings.Cut(r.err, "on one machine: `")
+	way, _, _ = strings.Cut(way, "`")
+	if r := s.program("sh", "-c", "cd "+s.clone+" && "+way+" --trust --mode autopilot"); r.code != 0 || !strings.Contains(r.out, "Finished") {
+		t.Errorf("%s: %+v", way, r)
+	}
+	once("one machine went on")
 	if r := s.fleet("resume", "ref", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
 		t.Errorf("%+v", r)
 	}
-	if n := s.attempts("ref", "a"); n != 1 {
-		t.Errorf("its agent was started %d times", n)
-	}
+	once("the fleet went on")
 	if text, err := os.ReadFile(filepath.Join(s.checkout("ref"), "a.txt")); err != nil || string(text) != "1\n" {
 		t.Errorf("%q, %v", text, err)
 	}
 	mirror := filepath.Join(s.dir, "worker-w1", "mirror.git")
-	if kept := s.must(exec.Command("git", "-C", mirror, "for-each-ref", "refs/kept/refused/")); kept != "" {
+	if kept := s.must(exec.Command("git", "--git-dir", mirror, "for-each-ref", "refs/kept/refused/")); kept != "" {
 		t.Errorf("what is pushed is kept: %s", kept)
 	}
 }

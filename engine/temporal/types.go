@@ -148,6 +148,8 @@ type LandInput struct {
 	Failed bool
 	// Final is set if trying again does not help: a person has to look at it.
 	Final bool `json:",omitempty"`
+	// Kept is set if the attempt is finished and its worker keeps the work.
+	Kept bool `json:",omitempty"`
 	// Verify is what the verify command said; nil if it was not asked.
 	Verify *AttemptResult
 	// Decide is set if it is to be decided at once what comes next, where AtWork is what

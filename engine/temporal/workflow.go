@@ -199,7 +199,7 @@ func (r *run) start(ctx workflow.Context, s Start) {
 		end := LandInput{Start: s}
 		if err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, &end.Result); err != nil {
 			if end.Lost, end.Failed = whyLost(err); end.Failed {
-				end.Final = isFinal(err)
+				end.Final, end.Kept = isFinal(err), isKept(err)
 				r.failed[keyOf(s.Elsewhere)] = report.FleetFailure{Step: s.Name(), Attempt: s.Number, Reason: said(err)}
 			}
 		}
@@ -228,6 +228,13 @@ func whyLost(err error) (why string, failed bool) {
 func isFinal(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.NonRetryable()
+}
+
+// isKept reports whether a worker says that it keeps the work of an attempt that is finished.
+func isKept(err error) (is bool) {
+	var app *temporal.ApplicationError
+	var hint string
+	return errors.As(err, &app) && app.Details(&hint, &is) == nil && is // an earlier worker does not say
 }
 
 // said is what a worker said of an attempt that it could not bring to an end.
