@@ -10,7 +10,8 @@ import (
 // tookBack tells that the commit which an attempt began on is no longer on its branch, as
 // after `git reset`, an amended commit or a rebase: someone's work may be gone from there,
 // and what the attempt left may be an older state. It is nil where the commit is still
-// there, or the attempt began on none. A git that does not answer is an error.
+// there, or the attempt began on none. In another clone the branch may be missing or behind:
+// what is checked out there has the commit. A git that does not answer is an error.
 func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if w.repo == nil || f.Head == "" || f.Dir == "" {
 		return nil, nil
@@ -31,8 +32,18 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if err != nil || !known && f.Recalled { // another machine may have had it
 		return nil, unanswered(repo, err)
 	}
-	if known && there {
-		if kept, err := repo.IsAncestor(ctx, f.Head, now); kept || err != nil {
+	places := []string{on}
+	if f.Recalled {
+		places = append(places, "HEAD")
+	}
+	for _, at := range places {
+		_, is, err := repo.Resolve(ctx, at)
+		if kept := false; err == nil && is && known {
+			if kept, err = repo.IsAncestor(ctx, f.Head, at); kept {
+				return nil, nil
+			}
+		}
+		if err != nil {
 			return nil, unanswered(repo, err)
 		}
 	}

@@ -57,6 +57,29 @@ func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
 	}
 }
 
+// A run that was killed within a step is carried on by the fleet, which asks nothing about the
+// branch that the step began on. (issue 19)
+func TestFleet_carries_on_what_was_killed_within_a_step(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": `name: cut
+steps:
+  - {id: a, command: [sh, -c, 'echo "cut a $REPRISE_ATTEMPT" >> "$FLEET_LOG"; test "$REPRISE_ATTEMPT" = 1 && sleep 300; echo a > a.txt'], outputs: [a.txt]}
+`})
+	cmd := exec.Command(filepath.Join(shared.dir, "reprise"), "run", "flow.yaml", "--id", "cut", "--trust", "--mode", "autopilot", "-C", s.clone)
+	cmd.Env = s.env()
+	if err := startWithUs(cmd); err != nil {
+		t.Fatal(err)
+	}
+	s.until("a is at work", func() bool { return s.attempts("cut", "a") == 1 })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	s.worker("w1")
+	s.until("the fleet may take it", func() bool { return s.fleet("resume", "cut", "--detach").code == 0 })
+	if r := s.fleet("resume", "cut"); !ended(r) || s.attempts("cut", "a") != 2 {
+		t.Errorf("%+v after %d attempts", r, s.attempts("cut", "a"))
+	}
+}
+
 // A run that the fleet began is stopped and carried on by the plain program in a clone of
 // its branch, and nothing is done twice. (issue 19)
 func TestFleet_is_carried_on_by_one_machine(t *testing.T) {
