@@ -22,7 +22,8 @@ type FleetRun struct {
 	Ended     *time.Time  `json:"ended,omitempty"`
 	AtWork    []FleetStep `json:"at_work"`
 	Branch    string      `json:"branch" jsonschema:"the branch of the remote that holds it"`
-	Accepted  int         `json:"accepted" jsonschema:"how many steps were accepted since its workflow was started; 0 for one that is not open"`
+	Accepted  *int        `json:"accepted,omitempty" jsonschema:"how many steps were accepted since its workflow was started; absent if that is not known"`
+	Stopping  bool        `json:"stopping,omitempty" jsonschema:"it was told to stop, and something of it is still at work or not on its branch"`
 	Questions []Question  `json:"questions" jsonschema:"what it asks"`
 	Until     *time.Time  `json:"until,omitempty" jsonschema:"when it looks again by itself"`
 	Problem   string      `json:"problem,omitempty" jsonschema:"why it is not known where the run stands"`

@@ -240,7 +240,7 @@ func marked(err error) error {
 	if errors.As(err, &app) {
 		return app
 	}
-	return err
+	return Told(err)
 }
 
 // Decide says what comes next, and puts on record what that needs.

@@ -126,7 +126,7 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout, in AttemptInput, said *words) (*AttemptResult, error) {
 	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(at.started))
 	if err != nil {
-		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}})
+		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}}, said)
 	}
 	e.Tell, e.Kept, e.Still = said.hear, &a.kept, c.still
 	if in.Start.Verify {
@@ -150,7 +150,7 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 	case err != nil:
 		return nil, err
 	}
-	r, err := a.push(ctx, c, in, end)
+	r, err := a.push(ctx, c, in, end, said)
 	if err != nil {
 		err = a.keepWork(ctx, c, in, err)
 	}
@@ -214,9 +214,13 @@ func (w *words) hear(p engine.Progress) {
 	if p.Kind != engine.Said {
 		return
 	}
+	w.says(p.Text)
+}
+
+func (w *words) says(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.beat.Line = oneLine(p.Text)
+	w.beat.Line = oneLine(text)
 }
 
 func (w *words) session(id string) {
@@ -280,7 +284,7 @@ const maxPause = 15 * time.Second
 
 // push commits what an attempt left and pushes it to its own ref. It tries for as long as
 // the server waits for the attempt, and a little longer.
-func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end *engine.End) (*AttemptResult, error) {
+func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end *engine.End, said *words) (*AttemptResult, error) {
 	patient := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
 	defer cancel()
@@ -326,6 +330,7 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 				return nil, rejected
 			}
 		}
+		said.says("it has ended, and to push it is tried again: " + Told(err).Error())
 		select {
 		case <-ctx.Done(): // what git has needs no folder, and is pushed later
 			where, not := a.keepCommit(context.WithoutCancel(ctx), c, commit, in)

@@ -40,6 +40,9 @@ type Fleet struct {
 func Open(ctx context.Context, c client.Client, dir string) (*Fleet, error) {
 	top, err := git(ctx, dir, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
+		if failed, is := errors.AsType[*GitError](err); is && isExit(err) {
+			err = &NoCloneError{dir, failed.cause()}
+		}
 		return nil, err
 	}
 	prefix, err := git(ctx, dir, nil, "rev-parse", "--show-prefix")
@@ -47,7 +50,22 @@ func Open(ctx context.Context, c client.Client, dir string) (*Fleet, error) {
 		return nil, err
 	}
 	remote, err := git(ctx, dir, nil, "remote", "get-url", "origin")
+	if isExit(err) {
+		err = &NoCloneError{dir, "its repository has no remote named origin"}
+	}
 	return &Fleet{Client: c, Clone: top, Folder: strings.TrimSuffix(prefix, "/"), Remote: absolute(top, remote)}, err
+}
+
+// NoCloneError says that a folder is in no clone of a remote, which is what the fleet shares.
+type NoCloneError struct{ Dir, Why string }
+
+func (e *NoCloneError) Error() string {
+	return fmt.Sprintf("find the clone around %s: %s", e.Dir, e.Why)
+}
+
+// Hint says what a person can do.
+func (e *NoCloneError) Hint() string {
+	return "`git clone URL` makes one, `git remote add origin URL` names the remote of a repository that has none; -C names another folder"
 }
 
 // ID is the workflow of a run, nameOf the run of a workflow.

@@ -162,6 +162,43 @@ func (e *GitError) Error() string { return fmt.Sprintf("git %s: %v: %s", e.Comma
 // Unwrap gives the cause.
 func (e *GitError) Unwrap() error { return e.Err }
 
+// cause is the line of what git said that tells why it failed.
+func (e *GitError) cause() string {
+	for line := range strings.Lines(e.Said) {
+		if text, is := strings.CutPrefix(strings.TrimSpace(line), "fatal: "); is {
+			return text
+		}
+	}
+	line, _, _ := strings.Cut(e.Said, "\n")
+	return cmp.Or(line, e.Err.Error())
+}
+
+// RemoteError says that the remote could not be worked with.
+type RemoteError struct{ Err *GitError }
+
+func (e *RemoteError) Error() string { return "reach the remote: " + e.Err.cause() }
+
+// Unwrap gives all that git said.
+func (e *RemoteError) Unwrap() error { return e.Err }
+
+// Hint says what a person can do.
+func (e *RemoteError) Hint() string {
+	return "`git ls-remote origin` in the clone shows whether it can be reached"
+}
+
+// Told is an error as a person reads it: where git could not work with the remote, that is said
+// in place of the words of git. What says where work is kept stays as it is.
+func Told(err error) error {
+	failed, is := errors.AsType[*GitError](err)
+	_, kept := errors.AsType[*KeptError](err)
+	_, stuck := errors.AsType[*StuckError](err)
+	_, rejected := errors.AsType[*RejectedError](err)
+	if _, told := errors.AsType[*RemoteError](err); !is || failed.near() || kept || stuck || rejected || told {
+		return err
+	}
+	return &RemoteError{failed}
+}
+
 // near reports whether git failed at something that needs no remote.
 func (e *GitError) near() bool {
 	return !slices.Contains([]string{"fetch", "push", "ls-remote"}, e.Command)

@@ -54,6 +54,9 @@ func TestFleet_a_limit_closes_the_account_for_all_runs(t *testing.T) {
 			t.Fatal(r)
 		}
 		s.until("the limit is known", func() bool { return strings.Contains(s.fleet("status", "--json").out, `"until"`) })
+		if out := s.fleet("status").out; !strings.Contains(out, ", for a limit that ends soon") {
+			t.Errorf("the status says nothing of a short limit: %s", out)
+		}
 	}
 	for _, id := range []string{"one", "two"} {
 		r := s.fleet("resume", id, "--json")

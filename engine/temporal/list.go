@@ -119,7 +119,9 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 			s.Problem = strings.Join(sum.Reasons, "; ")
 		}
 	}
-	s.Accepted = len(sum.Finished)
+	if n := len(sum.Finished); s.Problem == "" && n < maxFinished { // else it names the first of them alone
+		s.Accepted = &n
+	}
 	for _, step := range sum.Failed {
 		s.Failed = append(s.Failed, report.FleetFailure{Step: step.ID, Attempt: step.Attempt, Reason: step.Text})
 	}
@@ -146,6 +148,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		s.Problem = err.Error()
 		return
 	}
+	s.Stopping = d.GetWorkflowExtendedInfo().GetCancelRequested()
 	beats := map[string]report.FleetStep{}
 	for _, p := range d.GetPendingActivities() {
 		if why := p.GetLastFailure(); why != nil && p.GetAttempt() > 1 {
@@ -166,7 +169,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		}
 		return
 	}
-	s.Accepted, s.Failed = state.Accepted, state.Failed
+	s.Accepted, s.Failed = &state.Accepted, state.Failed
 	for _, q := range state.Questions {
 		s.Questions = append(s.Questions, q.Question)
 	}

@@ -190,6 +190,9 @@ func TestFleet_status_says_why(t *testing.T) {
 	if r := s.fleet("stop", "land", "--within", "3s"); r.code != 20 || !strings.Contains(r.err, "it was told to stop") {
 		t.Errorf("%+v", r)
 	}
+	if run, text := s.state("land"); !run.Stopping || !strings.Contains(text, "it was told to stop") {
+		t.Errorf("the status says nothing of the stop: %+v\n%s", run, text)
+	}
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}

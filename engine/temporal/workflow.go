@@ -337,13 +337,33 @@ func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	if err := r.landAll(ctx); err != nil {
-		return nil, err
+	if err := r.landEach(ctx); err != nil {
+		cause = err
 	}
-	if _, err := r.decide(ctx, true); err != nil {
-		return nil, err
+	if _, err := r.decide(ctx, true); err != nil && temporal.IsCanceledError(cause) {
+		cause = err
 	}
 	return nil, cause
+}
+
+// landEach is landAll for a run that is stopped: one attempt that cannot be landed keeps no
+// other from it. It stays open on record; the error says why the first of them does.
+func (r *run) landEach(ctx workflow.Context) (first error) {
+	stuck := map[string]AtWork{}
+	for len(r.atWork) > 0 {
+		if err := workflow.Await(ctx, func() bool { return len(r.ended) > 0 }); err != nil {
+			return err
+		}
+		if err := r.land(ctx, nil); err != nil {
+			first = cmp.Or(first, err)
+			step := keyOf(r.ended[0].Start.Elsewhere)
+			stuck[step] = r.atWork[step]
+			delete(r.atWork, step)
+			r.ended = r.ended[1:]
+		}
+	}
+	maps.Copy(r.atWork, stuck)
+	return first
 }
 
 // result is the summary of the whole run.

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -120,5 +123,58 @@ func TestAn_answer_tells_what_was_kept(t *testing.T) {
 	env.ExecuteWorkflow(temporal.RunWorkflow, temporal.Run{Heartbeat: time.Minute, Landings: 5})
 	if err := env.GetWorkflowError(); err != nil || kept != "yes" {
 		t.Errorf("kept %v, %v", kept, err)
+	}
+}
+
+// A run is stopped while one of its attempts cannot be landed: the others are, and the run is
+// left in good order before that is told. (issue 19)
+func TestA_stop_lands_what_can_be_landed(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	temporal.Register(env)
+	var mu sync.Mutex
+	var landed, open []string
+	left := false
+	decide := func(_ context.Context, in temporal.DecideInput) (*temporal.Decision, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		d := &temporal.Decision{}
+		if in.Stop {
+			left = true
+			for _, at := range in.AtWork {
+				open = append(open, at.Step)
+			}
+			return d, nil
+		}
+		for _, step := range []string{"a", "b", "c"} {
+			d.Starts = append(d.Starts, temporal.Start{Elsewhere: engine.Elsewhere{Step: step, Number: 1}, Queue: "q", Timeout: time.Hour})
+		}
+		return d, nil
+	}
+	attempt := func(ctx context.Context, _ temporal.AttemptInput) (*temporal.AttemptResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	land := func(_ context.Context, in temporal.LandInput) (*temporal.Landing, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if in.Start.Step == "a" {
+			return nil, sdk.NewNonRetryableApplicationError("a cannot be landed", "exit-11", nil)
+		}
+		landed = append(landed, in.Start.Step)
+		return &temporal.Landing{}, nil
+	}
+	for name, f := range map[string]any{temporal.DecideActivity: decide, temporal.AttemptActivity: attempt, temporal.LandActivity: land} {
+		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
+	env.ExecuteWorkflow(temporal.RunWorkflow, temporal.Run{Heartbeat: time.Minute, Landings: 500})
+	err := env.GetWorkflowError()
+	slices.Sort(landed)
+	if err == nil || !strings.Contains(err.Error(), "a cannot be landed") || fmt.Sprint(landed) != "[b c]" || !left || fmt.Sprint(open) != "[a]" {
+		t.Errorf("landed %v, left %v with %v open: %v", landed, left, open, err)
 	}
 }

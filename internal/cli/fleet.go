@@ -99,8 +99,13 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 		if r.Stuck != "" {
 			say("  ", "! "+r.Stuck)
 		}
-		if r.Until != nil && len(r.AtWork) == 0 && engine.IsLimit(*r.Until, now) {
-			say("  ", engine.UntilWords(*r.Until))
+		if r.Stopping {
+			say("  ", "it was told to stop, and does so once what is at work has ended and is on its branch")
+		}
+		if r.Until != nil && len(r.AtWork) == 0 && !r.Stopping {
+			if waits := engine.WaitWords(*r.Until, now); waits != "" {
+				say("  ", waits)
+			}
 		}
 		for _, failed := range r.Failed {
 			say("  ", fmt.Sprintf("! %s attempt %d failed: %s", failed.Step, failed.Attempt, failed.Reason))

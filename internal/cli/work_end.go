@@ -209,8 +209,7 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		p.items("  - ", reasons, 0, linesMessage)
 	}
 	for _, err := range sum.Refused {
-		// Most repeat the end of a reason, which also names the step.
-		if !slices.ContainsFunc(sum.Reasons, func(reason string) bool { return strings.HasSuffix(reason, ": "+err.Error()) }) {
+		if !isReason(sum, err) {
 			p.para("  - ", err.Error(), linesMessage)
 		}
 		if hint := reprise.HintOf(err); hint != "" {
@@ -308,6 +307,12 @@ func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	p.next(next)
 }
 
+// isReason reports whether a reason ends with why a step could not be started. Most do, and
+// name the step as well.
+func isReason(sum *engine.Summary, err error) bool {
+	return slices.ContainsFunc(sum.Reasons, func(reason string) bool { return strings.HasSuffix(reason, ": "+err.Error()) })
+}
+
 func summaryDocument(root string, sum *engine.Summary, next string, code int) report.Summary {
 	steps := func(list []engine.StepReport) []report.WorkStep {
 		out := make([]report.WorkStep, 0, len(list))
@@ -325,7 +330,9 @@ func summaryDocument(root string, sum *engine.Summary, next string, code int) re
 	}
 	reasons = append(reasons, sum.Reasons...)
 	for _, err := range sum.Refused {
-		reasons = append(reasons, err.Error())
+		if !isReason(sum, err) {
+			reasons = append(reasons, err.Error())
+		}
 	}
 	return report.Summary{
 		Schema: report.SummarySchema, Root: root, Layout: sum.Run.Layout, ID: sum.Run.ID, Path: sum.Run.Path, Kind: string(sum.Run.Kind),

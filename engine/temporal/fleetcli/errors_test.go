@@ -3,6 +3,7 @@ package fleetcli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,8 @@ func TestA_start_that_failed_says_what_was_made(t *testing.T) {
 		{&temporal.StartError{Run: "x", Err: serviceerror.NewUnavailable("away")}, 40, []string{"start x: ask the server at ", "away", "the same command again"}},
 		{&temporal.StartError{Run: "x", Err: serviceerror.NewPermissionDenied("no", "")}, 1, []string{"start x: no", "reprise/x", "`reprise-fleet stop x`"}},
 		{context.DeadlineExceeded, 40, []string{"ask the server at ", "did not answer in time", "is it running?"}},
+		{&temporal.GitError{Command: "fetch", Err: errors.New("exit status 128"), Said: "fatal: 'x' does not appear to be a git repository\nfatal: Could not read"}, 40, []string{"reprise-fleet: reach the remote: 'x' does not appear to be a git repository\n  `git ls-remote origin`"}},
+		{&temporal.NoCloneError{Dir: "/x", Why: "not a git repository"}, 2, []string{"find the clone around /x: not a git repository", "`git clone URL`"}},
 	} {
 		var out bytes.Buffer
 		code := (&app{err: &out, began: true}).failed(c.err)

@@ -96,6 +96,8 @@ func (a *app) failed(err error) int {
 	var nothing *temporal.UnknownFlowError
 	var other *temporal.OtherRunError
 	var several *temporal.SeveralError
+	var clone *temporal.NoCloneError
+	var remote *temporal.RemoteError
 	var untold *temporal.UntoldError
 	var none *serviceerror.NotFound
 	var namespace *serviceerror.NamespaceNotFound
@@ -113,7 +115,9 @@ func (a *app) failed(err error) int {
 		err = fmt.Errorf("ask the server at %s: %w", temporal.Address(), err)
 	case errors.As(err, &untold):
 		code = 40
-	case errors.As(err, &unknown), errors.As(err, &nothing), errors.As(err, &other), errors.As(err, &several), errors.As(err, &none):
+	case errors.As(temporal.Told(err), &remote):
+		code, err = 40, remote
+	case errors.As(err, &unknown), errors.As(err, &nothing), errors.As(err, &other), errors.As(err, &several), errors.As(err, &clone), errors.As(err, &none):
 		code = 2
 	case errors.As(err, &app):
 		fmt.Sscanf(app.Type(), "exit-%d", &code)

@@ -301,6 +301,9 @@ func (a *app) attended() bool {
 	return is && !a.json && term.IsTerminal(int(out.Fd()))
 }
 
+// worthWords is from when on a wait is told.
+const worthWords = 5 * time.Second
+
 // tell says what is at work, whenever that changes, and hands it to asks if nothing goes on
 // before an answer and no one is there to see that, or before a limit ends that is not waited
 // for.
@@ -328,9 +331,10 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, f follows, over <
 		for _, q := range s.Questions {
 			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
 		}
-		limited := s.Limited(time.Now())
-		if limited {
-			say(fmt.Sprint("waits ", s.Until), "%s %s", id, engine.UntilWords(s.Until))
+		now := time.Now()
+		limited := s.Limited(now)
+		if len(s.AtWork)+s.Answering == 0 && s.Until.Sub(now) > worthWords {
+			say(fmt.Sprint("waits ", s.Until), "%s %s", id, engine.WaitWords(s.Until, now))
 		}
 		if s.Asks() && !a.attended() || limited && !f.wait && len(s.Questions) == 0 {
 			asks <- s
