@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the program does; scripts start it without GOGC
 	if handled, code := shim.Main(os.Args[1:]); handled {
 		os.Exit(code)
 	}
