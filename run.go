@@ -422,6 +422,15 @@ func (r *Run) PendingQuestions() []Question {
 	return open
 }
 
+// Lapse closes a question without an answer: what it was about no longer exists.
+func (r *Run) Lapse(id string) {
+	q := r.Question(id)
+	q.Answered, q.Applied = true, true
+	if r.State == Waiting && len(r.PendingQuestions()) == 0 {
+		r.State, r.Reason = Interrupted, "what it waited for is settled"
+	}
+}
+
 // Question returns the question with this id, or nil.
 func (r *Run) Question(id string) *Question {
 	i := slices.IndexFunc(r.Questions, func(q Question) bool { return q.ID == id })

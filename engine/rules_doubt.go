@@ -75,10 +75,8 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 
 // withdrawDoubts closes questions about doubts that no longer exist.
 func withdrawDoubts(v *View) (ops []Op) {
-	for _, q := range v.Run.PendingQuestions() {
-		if project.AsksDoubt(q.ID) && !slices.ContainsFunc(v.Doubts, func(d project.Doubt) bool { return d.Question.ID == q.ID }) {
-			ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.QuestionSkipped, Question: q.ID, Text: "the files have changed since; it is no longer asked", Actor: actor}}})
-		}
+	for _, id := range v.Lapsed {
+		ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.QuestionSkipped, Question: id, Text: "the files have changed since; it is no longer asked", Actor: actor}}})
 	}
 	return ops
 }

@@ -54,6 +54,16 @@ func AsksDoubt(id string) bool {
 	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
+// lapse closes questions about doubts that no longer exist.
+func (v *View) lapse() {
+	for _, q := range v.Run.PendingQuestions() {
+		if AsksDoubt(q.ID) && !slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Question.ID == q.ID }) {
+			v.Lapsed = append(v.Lapsed, q.ID)
+			v.Run.Lapse(q.ID)
+		}
+	}
+}
+
 // Reopened returns the accepted end of a step that the files nevertheless mark open, or
 // nil.
 func (v *View) Reopened(s *reprise.Step) *reprise.Event {
@@ -395,22 +405,36 @@ func (v *View) overstepped() (out []reprise.Event) {
 }
 
 // Overstepped returns which other steps were marked done or optional since an attempt
-// began, by none of their own, and which a list no longer has, its own included.
+// began, by none of their own, and which no longer exist. A step may continue as parts, and
+// an attempt that is no step of the run itself, or no longer one, may plan other steps
+// instead. In a list its own step must stay as well.
 func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
+	list := convention.Of(r.Layout).Open != nil
+	fresh := func(p *reprise.Step) bool {
+		return !p.Status.Closed() && !slices.ContainsFunc(h.Listed, func(l reprise.Listed) bool { return l.ID == p.ID })
+	}
+	planned := !list && r.Step(by) == nil && slices.ContainsFunc(r.Steps, func(p reprise.Step) bool { return fresh(&p) })
 	for _, l := range h.Listed {
 		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: by}
 		now, own := r.Step(l.ID), l.ID == by
-		inParts := slices.ContainsFunc(r.Steps, func(p reprise.Step) bool { return strings.HasPrefix(p.ID, l.ID+".") && !p.Status.Closed() })
-		// It may stand there with more words, where it has no number, or in parts.
-		continued := own && slices.ContainsFunc(r.Steps, func(p reprise.Step) bool {
-			return strings.HasPrefix(p.ID, l.ID+"-") || strings.HasPrefix(p.ID, l.ID+".")
+		continued := slices.ContainsFunc(r.Steps, func(p reprise.Step) bool {
+			rest, ok := strings.CutPrefix(p.ID, l.ID)
+			switch {
+			case !ok || rest == "":
+				return false
+			case rest[0] == '.':
+				return own || !p.Status.Closed()
+			case list: // it may stand there with more words, where it has no number
+				return own && rest[0] == '-'
+			}
+			return (rest[0] == '-' || rest[0] == '/') && fresh(&p)
 		})
 		switch {
-		case inParts, continued, own && now != nil, !own && h.Step(l.ID).Open != nil:
-		case now == nil && convention.Of(r.Layout).Open != nil:
+		case continued, own && (now != nil || !list), !own && h.Step(l.ID).Open != nil, now == nil && planned:
+		case now == nil:
 			ev.Listed = &l
 			out = append(out, ev)
-		case now != nil && (now.Status.Closed() || now.Optional && l.Required):
+		case now.Status.Closed() || now.Optional && l.Required:
 			out = append(out, ev)
 		}
 	}

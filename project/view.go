@@ -40,6 +40,8 @@ type View struct {
 	Again map[string]bool
 	// Doubts are the questions to answer before the steps they concern are started.
 	Doubts []Doubt
+	// Lapsed are the open questions about doubts that no longer exist. Nobody is asked them.
+	Lapsed []string
 	// Changed says that what the work is measured by has changed; nil if not.
 	Changed *Remeasured
 	// Stops says that resuming the run records that a person's answer ended it.
@@ -142,6 +144,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.tellLanded(s)
 	v.tellOverwritten(s.Files)
 	v.Doubts = doubts(v)
+	v.lapse()
 	v.tellNotReady()
 	v.tellUnseen(s.Files)
 	v.owed(s.Files, book)
