@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,10 +50,11 @@ const (
 	askEach = "ask about each"
 )
 
-// AsksDoubt reports whether a question is about a doubt.
-func AsksDoubt(id string) bool {
-	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
-}
+// AsksDoubt reports whether a question is about a doubt. Layouts have questions with similar
+// names.
+func AsksDoubt(id string) bool { return doubtName.MatchString(id) }
+
+var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, "|") + ")[0-9a-f]{8}-[0-9]+$")
 
 // lapse closes questions about doubts that no longer exist.
 func (v *View) lapse() {

@@ -1,14 +1,19 @@
 package gitx
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"slices"
+	"strconv"
 )
 
 // Removed tells of commits, by whole hash, which of their files are neither in the head nor
-// in the checkout, under any name. What was found is returned also with an error, which
-// tells what was not looked at. It changes nothing.
+// in the checkout. One that has another name now is not removed, unless a commit
+// deleted it and only a later one made the other. What was found is returned also
+// with an error, which tells what was not looked at. It changes nothing.
 func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	lines, over := bounded(commits)
@@ -23,12 +28,56 @@ func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]stri
 		return out, err
 	}
 	defer root.Close()
+	gone, plain := map[string][]string{}, map[string]map[string]bool{}
 	err = r.diffTrees(ctx, lines, func(e Edited) {
 		if none(blobAt(root, e)) {
-			out[e.Commit] = append(out[e.Commit], relSlash(r.prefix, e.Name))
+			gone[e.Commit] = append(gone[e.Commit], relSlash(r.prefix, e.Name))
 		}
+	}, "--no-renames", "--diff-filter=A")
+	if len(gone) == 0 {
+		return out, cmp.Or(err, over)
+	}
+	missed := r.diffTrees(ctx, lines, func(e Edited) {
+		if plain[e.Commit] == nil {
+			plain[e.Commit] = map[string]bool{}
+		}
+		plain[e.Commit][relSlash(r.prefix, e.Name)] = true
 	}, renames(r.partial), "--diff-filter=A")
-	return out, cmp.Or(err, over)
+	for commit, names := range gone {
+		var deleted map[string]bool
+		if slices.ContainsFunc(names, func(name string) bool { return !plain[commit][name] }) {
+			var err error
+			deleted, err = r.deletedSince(ctx, commit)
+			missed = cmp.Or(missed, err)
+		}
+		for _, name := range names {
+			if plain[commit][name] || deleted[name] {
+				out[commit] = append(out[commit], name)
+			}
+		}
+	}
+	return out, cmp.Or(err, missed, over)
+}
+
+// deletedSince tells of the files that commits since base took away, seen from this folder,
+// whether the last of those commits deleted it, and did not give it another name.
+func (r *Repo) deletedSince(ctx context.Context, base string) (map[string]bool, error) {
+	out, n := map[string]bool{}, 0
+	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		return readLog(in, func(e entry) {
+			n++
+			for _, f := range r.relFiles(e.Files) {
+				name := cmp.Or(f.From, f.Path)
+				if _, later := out[name]; !later {
+					out[name] = f.From == ""
+				}
+			}
+		})
+	}, logArgs("--topo-order", "--name-status", renames(r.partial), "--diff-filter=DR", "--max-count="+strconv.Itoa(maxSince), "--end-of-options", r.head, "^"+base, "--")...)
+	if err == nil && n == maxSince {
+		err = fmt.Errorf("list what was deleted since %.12s: %w", base, errTooLong)
+	}
+	return out, err
 }
 
 // Wrote tells of commits, by whole hash, which files they added or changed. What was found is
