@@ -212,6 +212,8 @@ type Listed struct {
 	// task or heading above them, or "" at the top.
 	Text  string `json:"text,omitempty"`
 	After string `json:"after,omitempty"`
+	// In is the file that declares it, or "" if it only follows from how far the run is.
+	In string `json:"in,omitempty"`
 	// Required is set if it had to be done.
 	Required bool `json:"required,omitempty"`
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io/fs"
 	"slices"
 
 	"reprise"
@@ -22,14 +23,26 @@ func (w *work) opened() []reprise.Listed {
 		return nil // its journal alone counts, or all its steps follow from one word
 	default:
 		for i := range w.run.Steps {
-			if s := &w.run.Steps[i]; !s.Status.Closed() {
+			switch s := &w.run.Steps[i]; {
+			case s.Removed != nil:
+				out = append(out, *s.Removed)
+			case !s.Status.Closed():
 				out = append(out, reprise.Listed{ID: s.ID, Title: s.Title})
 			}
 		}
 	}
+	file := map[string]bool{}
 	for i := range out {
 		if s := w.run.Step(out[i].ID); s != nil && s.Removed == nil {
 			out[i].Required = !s.Optional
+			name := s.Source.File
+			if _, looked := file[name]; !looked {
+				info, err := fs.Stat(w.led.Files(), name)
+				file[name] = err == nil && info.Mode().IsRegular()
+			}
+			if file[name] {
+				out[i].In = name
+			}
 		}
 	}
 	if len(w.hist.Open()) > 0 {

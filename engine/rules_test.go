@@ -155,7 +155,7 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 			v.Doubts, v.Run.Questions = []project.Doubt{lost}, []reprise.Question{answered("lost-1", "hm", lost.Done, lost.Again)}
 		}, "answer_applied lost-1"},
 		"a doubt that no longer stands is taken back": {func(v *View) {
-			v.Run.Questions = []reprise.Question{asked("lost-1")}
+			v.Lapsed = []string{"lost-1"}
 		}, "question_skipped lost-1"},
 
 		"the playbook's events come before the next step": {func(v *View) {

@@ -54,7 +54,7 @@ const (
 // names.
 func AsksDoubt(id string) bool { return doubtName.MatchString(id) }
 
-var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, "|") + ")[0-9a-f]{8}-[0-9]+$")
+var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, "|") + ")(?:[0-9a-f]+-)?[0-9]+$")
 
 // lapse closes questions about doubts that no longer exist.
 func (v *View) lapse() {
@@ -407,7 +407,7 @@ func (v *View) overstepped() (out []reprise.Event) {
 }
 
 // Overstepped returns which other steps were marked done or optional since an attempt
-// began, by none of their own, and which no longer exist. A step may continue as parts, and
+// began, by none of their own, and which the files no longer declare. A step may continue as parts, and
 // an attempt that is no step of the run itself, or no longer one, may plan other steps
 // instead. In a list its own step must stay as well.
 func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
@@ -433,10 +433,10 @@ func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.E
 		})
 		switch {
 		case continued, own && (now != nil || !list), !own && h.Step(l.ID).Open != nil, now == nil && planned:
-		case now == nil:
+		case now == nil && (list || l.In != ""):
 			ev.Listed = &l
 			out = append(out, ev)
-		case now.Status.Closed() || now.Optional && l.Required:
+		case now != nil && (now.Status.Closed() || now.Optional && l.Required):
 			out = append(out, ev)
 		}
 	}
