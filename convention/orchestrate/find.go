@@ -1,11 +1,11 @@
 package orchestrate
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"reprise"
@@ -38,14 +38,14 @@ func shapeOf(p string) shape {
 	dir, name := path.Split(p)
 	dir = strings.TrimSuffix(dir, "/")
 	parent, low := path.Base(dir), strings.ToLower(name)
-	isYAML := strings.HasSuffix(low, ".yaml") || strings.HasSuffix(low, ".yml")
-	home := isHome(parent)
-	switch {
-	case home && isEpicState(low):
+	isState := isYAML(low) && strings.HasSuffix(stem(low), "-state")
+	_, isEpic := epicStateName(low)
+	switch home := isHome(parent); {
+	case home && isEpic:
 		return epicShape
-	case home && isYAML && strings.HasSuffix(stem(low), "-state"):
+	case home && isState:
 		return workflowShape
-	case parent == "workflow-state" && isYAML && strings.HasSuffix(stem(low), "-state"):
+	case parent == "workflow-state" && isState:
 		if path.Base(path.Dir(dir)) == ".nexos" {
 			return nexosShape
 		}
@@ -68,16 +68,10 @@ func shapeOf(p string) shape {
 
 func isHome(name string) bool { return slices.Contains(homes, name) }
 
-func isEpicState(name string) bool { _, ok := epicStateName(name); return ok }
-
 // epicStateName gives the epic's id from a file name epic-{id}-state.yaml.
 func epicStateName(name string) (string, bool) {
-	low := strings.ToLower(name)
-	if !strings.HasSuffix(low, ".yaml") && !strings.HasSuffix(low, ".yml") {
-		return "", false
-	}
 	s := stem(name)
-	if len(s) <= len("epic--state") || !strings.EqualFold(s[:5], "epic-") || !strings.EqualFold(s[len(s)-6:], "-state") {
+	if !isYAML(name) || len(s) <= len("epic--state") || !strings.EqualFold(s[:5], "epic-") || !strings.EqualFold(s[len(s)-6:], "-state") {
 		return "", false
 	}
 	return s[5 : len(s)-6], true
@@ -111,7 +105,6 @@ var foreign = map[string]bool{
 // listed; reading it shows whether it is a file.
 func survey(fsys fs.FS) *census {
 	t := &census{unread: map[string]error{}}
-	specs := map[string]bool{}
 	// The callback never returns an error of its own, so neither does the walk.
 	_ = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -128,8 +121,7 @@ func survey(fsys fs.FS) *census {
 		case shapeOf(p) != noShape:
 			t.states = append(t.states, p)
 		case isSpecArtifact(p) && !d.IsDir():
-			if dir := path.Dir(p); !specs[dir] {
-				specs[dir] = true
+			if dir := path.Dir(p); !slices.Contains(t.specs, dir) {
 				t.specs = append(t.specs, dir)
 			}
 		default:
@@ -175,8 +167,7 @@ func (f *finder) stateRuns(t *census) {
 				continue
 			}
 			ref := stateRef(p)
-			l := &loader{r: doc.NewReader(f.fsys), run: &reprise.Run{Ref: ref}, names: t.stories, nested: true}
-			l.dispatch()
+			l := peek(f.fsys, ref, t.stories)
 			run := l.run
 			run.Findings = append(run.Findings, l.r.Findings()...)
 			if sh == loopShape && isIdle(run) {
@@ -184,12 +175,10 @@ func (f *finder) stateRuns(t *census) {
 			}
 			if sh != epicShape {
 				story := foldedStory(run)
-				if story != "" && f.folded[story] {
+				if f.folded[story] {
 					continue
 				}
-				if story != "" {
-					f.folded[story] = true
-				}
+				f.folded[story] = story != ""
 			}
 			ref.ID, ref.Kind = run.ID, run.Kind
 			f.refs = append(f.refs, ref)
@@ -292,27 +281,14 @@ func (f *finder) stories(r *doc.Reader, group []storyFile) []storyFile {
 		}
 		return group
 	}
-	var kept []storyFile
-	full := 0
-	criteria := make([]bool, len(group))
-	for i, s := range group {
+	kept := slices.DeleteFunc(slices.Clone(group), func(s storyFile) bool {
 		sh := readStory(r, s.path)
-		// What cannot be read may be the story itself.
-		criteria[i] = sh == nil || sh.criteria
-		if criteria[i] {
-			full++
-		}
+		return sh != nil && !sh.criteria // what cannot be read may be the story itself
+	})
+	if len(kept) == 0 {
+		kept = slices.Clone(group)
 	}
-	for i, s := range group {
-		if full > 0 && !criteria[i] {
-			continue
-		}
-		if isLeftCopy(s, group) {
-			continue
-		}
-		kept = append(kept, s)
-	}
-	return kept
+	return slices.DeleteFunc(kept, func(s storyFile) bool { return isLeftCopy(s, group) })
 }
 
 // isLeftCopy reports whether a story lies in a folder next to one for finished
@@ -321,30 +297,20 @@ func isLeftCopy(s storyFile, group []storyFile) bool {
 	if _, ended := folderSays(s.path); ended {
 		return false
 	}
-	for _, o := range group {
+	return slices.ContainsFunc(group, func(o storyFile) bool {
 		_, ended := folderSays(o.path)
-		if ended && path.Base(o.path) == path.Base(s.path) && path.Dir(path.Dir(o.path)) == path.Dir(path.Dir(s.path)) {
-			return true
-		}
-	}
-	return false
+		return ended && path.Base(o.path) == path.Base(s.path) && path.Dir(path.Dir(o.path)) == path.Dir(path.Dir(s.path))
+	})
 }
 
 // looksLikeStory reads a file whose name says little: a story has a status in
 // its head, and criteria or tasks.
 func looksLikeStory(r *doc.Reader, p string) bool {
 	s := readStory(r, p)
-	if s == nil {
-		return false
-	}
-	i := s.winner()
-	return i >= 0 && s.fields[i].head && s.criteria
+	return s != nil && s.criteria && s.winner() >= 0 && s.fields[s.winner()].head
 }
 
+// joinInts writes numbers with dots between them.
 func joinInts(nums []int) string {
-	parts := make([]string, len(nums))
-	for i, n := range nums {
-		parts[i] = strconv.Itoa(n)
-	}
-	return strings.Join(parts, ".")
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(nums), " ", "."), "[]")
 }

@@ -21,17 +21,9 @@ type dated struct {
 // of such files.
 func dates(data []byte) []dated {
 	var out []dated
-	no := 0
-	for len(data) > 0 {
-		no++
-		line := data
-		if i := bytes.IndexByte(data, '\n'); i >= 0 {
-			line, data = data[:i], data[i+1:]
-		} else {
-			data = nil
-		}
+	for i, line := range bytes.Split(data, []byte("\n")) {
 		if day := lineDate(line); !day.IsZero() && !isPlan(line) {
-			out = append(out, dated{day, no})
+			out = append(out, dated{day, i + 1})
 		}
 	}
 	return out
@@ -140,11 +132,7 @@ func latest(all []dated, n int) []dated {
 
 // isPlan reports whether a line is about a future day: a deadline, not a trace.
 func isPlan(line []byte) bool {
-	low := bytes.ToLower(line)
-	for _, w := range []string{"expir", "deadline", "due ", "prazo", "valid until", "target date", "eta ", "planned for", "previsto", "vencimento", "validade"} {
-		if bytes.Contains(low, []byte(w)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(planWords, func(w string) bool { return bytes.Contains(bytes.ToLower(line), []byte(w)) })
 }
+
+var planWords = []string{"expir", "deadline", "due ", "prazo", "valid until", "target date", "eta ", "planned for", "previsto", "vencimento", "validade"}

@@ -46,7 +46,7 @@ const besideDoneSigns = "*_`\"'.,;:|/\\()[]{}-+#@&%>–—·•→“”‘’«
 // other word may limit or negate it ("Non terminé", "Done - reverted in abc1234"), and
 // no list of such words is ever complete, so it counts as one that does.
 func nothingElse(value string) bool {
-	value = withoutNames(value)
+	value = nameForm().ReplaceAllString(value, " ")
 	last := ' '
 	for _, r := range value {
 		switch {
@@ -70,10 +70,8 @@ func nothingElse(value string) bool {
 	return !strings.Contains(value, "[ ]")
 }
 
-// withoutNames takes out what names a person or a file: @name, the target of a link,
-// and paths in code spans.
-func withoutNames(value string) string { return nameForm().ReplaceAllString(value, " ") }
-
+// nameForm is what names a person or a file: @name, the target of a link, and paths in
+// code spans.
 var nameForm = pattern("@[\\w-]+|\\]\\([^)]*\\)|`[^` ]*/[^` ]*`")
 
 // withoutStruck takes out what is ~~struck through~~: it no longer holds.

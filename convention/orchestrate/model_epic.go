@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -140,6 +141,14 @@ func (e epic) stories(f func(w *wave, s *waveStory)) {
 	}
 }
 
+// words are the words for the statuses of its waves.
+func (e epic) words() (out []string) {
+	for _, w := range e.waves {
+		out = append(out, w.word)
+	}
+	return out
+}
+
 // verdict is what stands in the gate verdicts under a name, nil if nothing does.
 func (e epic) verdict(name string) *doc.Node {
 	if !e.verdicts.Is(doc.Map) || e.verdicts.Get(name).IsNull() {
@@ -223,12 +232,11 @@ func readPlan(f *doc.File) *epicPlan {
 		root = inner
 	}
 	p := &epicPlan{id: root.In("epicId", "epic_id", "id").Plain(), base: root.Get("storyBasePath", "story_base_path").Str()}
-	waves := root.In("waves")
+	waves, first := root.In("waves"), ""
 	if waves.Node == nil {
-		p.add("1", root.In("stories"))
-	} else {
-		p.add("", root.In("stories"))
+		first = "1"
 	}
+	p.add(first, root.In("stories"))
 	for _, w := range waves.Entries(1) {
 		if own := w.In("wave", "number", "id").Plain(); waves.Is(doc.List) && own != "" {
 			w.Name = own
@@ -259,10 +267,8 @@ func (p *epicPlan) story(k key) *planStory {
 	if p == nil {
 		return nil
 	}
-	for i := range p.stories {
-		if p.stories[i].key.same(k) {
-			return &p.stories[i]
-		}
+	if i := slices.IndexFunc(p.stories, func(s planStory) bool { return s.key.same(k) }); i >= 0 {
+		return &p.stories[i]
 	}
 	return nil
 }

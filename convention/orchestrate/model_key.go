@@ -88,11 +88,7 @@ func storyKey(p string) key {
 
 // isStoryWord reports whether a name says no more than that it is a story.
 func isStoryWord(name string) bool {
-	switch strings.ToLower(name) {
-	case "story", "user-story", "user_story", "historia":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"story", "user-story", "user_story", "historia"}, strings.ToLower(name))
 }
 
 // stem strips the endings of a story's file name.
@@ -128,7 +124,7 @@ func nameKey(name string) key {
 			k.prefix = strings.ToLower(rest[:len(rest)-len(s)])
 			return k
 		}
-		n := wordLen(s)
+		n := len(wordForm().FindString(s))
 		if n == 0 {
 			return k
 		}
@@ -152,6 +148,7 @@ var (
 	// 5.1, 5-1, 5.1.2, 11 or 11a. Parts parted by a dash or an underscore have at most
 	// three digits: 16-20260527 is a number and a date.
 	numberForm = pattern(`^(\d{1,9})((?:\.\d{1,9})*)(?:([a-zA-Z])(?:[-_. ]|$)|[-_](\d{1,3})(?:[-_. ]|$)|[-_ ]|\.(?:\D|$)|$)`)
+	wordForm   = pattern(`^[a-zA-Z][a-zA-Z0-9]*`)
 	// m1, P0, h12.
 	markForm = pattern(`^([a-zA-Z]{1,3})(\d{1,9})$`)
 	// 2026-05-27: a day numbers nothing.
@@ -237,24 +234,12 @@ func cutWord(name, word string) string {
 	if len(name) <= len(word) || !strings.EqualFold(name[:len(word)], word) {
 		return name
 	}
-	n := separators(name[len(word):])
-	next := len(word) + n
-	if next >= len(name) || (n == 0 && isLetter(name[next])) {
+	rest := name[len(word):]
+	next := strings.TrimLeft(rest, "-_. ")
+	if next == "" || next == rest && isLetter(next[0]) {
 		return name
 	}
-	return name[next:]
-}
-
-func separators(s string) int {
-	return len(s) - len(strings.TrimLeft(s, "-_. "))
-}
-
-func wordLen(s string) int {
-	n := 0
-	for n < len(s) && (isLetter(s[n]) || (n > 0 && isDigit(s[n]))) {
-		n++
-	}
-	return n
+	return next
 }
 
 // number reads up to nine digits.

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -174,23 +175,21 @@ func lastBegun(rows []ledger.Row) int {
 	return -1
 }
 
+// phases are the phases of a workflow in their order, and who does them.
+type phases []struct{ name, role string }
+
+// index is the place of a phase, -1 for any other word.
+func (p phases) index(name string) int {
+	return slices.IndexFunc(p, func(x struct{ name, role string }) bool { return x.name == name })
+}
+
 // bobPhases are the phases of the development cycle executor.
-var bobPhases = []struct{ name, role string }{
+var bobPhases = phases{
 	{"1_validation", "po"}, {bobDevelop, "dev"}, {bobHeal, "dev"}, {bobGate, "qa"}, {"5_push", "devops"}, {bobEnd, "po"},
 }
 
 // Phases of the executor that are not like the others.
 const bobDevelop, bobHeal, bobGate, bobEnd = "2_development", "3_self_healing", "4_quality_gate", "6_checkpoint"
-
-// bobPhase is the index of a phase of the executor, -1 for any other word.
-func bobPhase(name string) int {
-	for i, p := range bobPhases {
-		if p.name == name {
-			return i
-		}
-	}
-	return -1
-}
 
 // bob is the state of the development cycle executor.
 type bob struct {
@@ -244,12 +243,7 @@ func (b build) at() ledger.Value {
 
 // has reports whether a subtask is completed.
 func (b build) has(id string) bool {
-	for _, s := range b.completed.Entries(1) {
-		if subtaskID(s.Value) == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.completed.Entries(1), func(s ledger.Entry) bool { return subtaskID(s.Value) == id })
 }
 
 func subtaskID(v ledger.Value) string {
@@ -376,20 +370,17 @@ func (lp loop) behind(e loopEntry) bool {
 // verdict gives the meaning of a review's verdict.
 func verdict(word string) reprise.Status {
 	first, whole := verdictWords(word)
-	switch first {
-	case "":
+	switch {
+	case first == "":
 		return reprise.Pending
-	case "approve", "approved", "pass", "passed", "concerns", "waived":
-		return reprise.Done
-	case "reject", "rejected", "fail", "failed":
-		return reprise.Failed
-	case "block", "blocked":
-		return reprise.Blocked
-	}
-	if whole == "needs work" || whole == "changes requested" {
+	case whole == "needs work" || whole == "changes requested":
 		return reprise.Failed
 	}
-	return reprise.Unknown
+	return verdicts.of(first, reprise.Unknown)
+}
+
+var verdicts = vocabulary[reprise.Status]{
+	{reprise.Done, "approve|approved|pass|passed|concerns|waived"}, {reprise.Failed, "reject|rejected|fail|failed"}, {reprise.Blocked, "block|blocked"},
 }
 
 // verdictWords gives the first word of a verdict, and all of it up to where an
@@ -404,13 +395,8 @@ func verdictWords(text string) (first, whole string) {
 	if len(words) == 0 {
 		return "", ""
 	}
-	for _, w := range words[1:] {
-		switch w {
-		case "no", "not", "nao", "false", "pending", "fail", "failed", "reject", "rejected", "blocked":
-			return "unclear", whole
-		}
-	}
-	if strings.Contains(text, "?") {
+	takesBack := func(w string) bool { return oneOf(w, "no|not|nao|false|pending|fail|failed|reject|rejected|blocked") }
+	if slices.ContainsFunc(words[1:], takesBack) || strings.Contains(text, "?") {
 		return "unclear", whole
 	}
 	return words[0], whole

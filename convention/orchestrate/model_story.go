@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func storyOfFile(f *doc.File) *storyDoc {
 		return nil
 	}
 	s := &storyDoc{path: f.Path, file: f, dates: dates(f.Data)}
-	if isYAMLStory(f.Path) {
+	if isYAML(f.Path) {
 		n := f.YAML()
 		s.readFront(ledger.Root(f, n))
 		s.criteria = n.Has("acceptance_criteria") || n.Has("acceptanceCriteria") || n.Has("tasks")
@@ -105,9 +106,7 @@ func (s *storyDoc) readFront(n ledger.Value) {
 			s.title = title
 		}
 	}
-	if s.branch == "" {
-		s.branch = branchName(n.Get("branch"))
-	}
+	s.branch = cmp.Or(s.branch, branchName(n.Get("branch")))
 }
 
 // isForm reports whether a story is only the form of one. A title may mention tasks, too,
@@ -158,7 +157,7 @@ func (s *storyDoc) readBody(m *doc.Markdown) {
 		if isDependencies(sec.Title) {
 			s.dependency(sec)
 		}
-		if isFileList(sec.Title) {
+		if titled(sec.Title, fileLists...) {
 			s.listFiles(sec)
 		}
 	}
@@ -453,17 +452,7 @@ func (s *storyDoc) newest() dated { return newest(s.dates, s.file.MTime) }
 // rankOf is how far a class is. A story that is blocked has been begun; one that may be
 // done is as far as one in review.
 func rankOf(c class) int {
-	switch c {
-	case ready:
-		return 1
-	case inProgress, blocked:
-		return 2
-	case inReview, doubtful:
-		return 3
-	case done, dropped:
-		return 4
-	}
-	return 0
+	return [...]int{ready: 1, inProgress: 2, blocked: 2, inReview: 3, doubtful: 3, done: 4, dropped: 4}[c]
 }
 
 func (s *storyDoc) source(line int) reprise.Source { return reprise.Source{File: s.path, Line: line} }

@@ -27,21 +27,10 @@ const (
 
 // status is the class in the words of the domain.
 func (c class) status() reprise.Status {
-	switch c {
-	case draft, ready:
-		return reprise.Pending
-	case inProgress:
-		return reprise.InProgress
-	case inReview:
-		return reprise.InReview
-	case done:
-		return reprise.Done
-	case blocked:
-		return reprise.Blocked
-	case dropped:
-		return reprise.Skipped
-	}
-	return reprise.Unknown
+	return [...]reprise.Status{
+		noClass: reprise.Unknown, doubtful: reprise.Unknown, unknown: reprise.Unknown, draft: reprise.Pending, ready: reprise.Pending,
+		inProgress: reprise.InProgress, blocked: reprise.Blocked, inReview: reprise.InReview, done: reprise.Done, dropped: reprise.Skipped,
+	}[c]
 }
 
 // String is the canonical word.
@@ -238,8 +227,9 @@ func classify(value string) class {
 		return emojiClass(value)
 	}
 	words := all[:min(len(all), longestValue)]
-	if c := awaitsReview(words); c != noClass {
-		return c
+	// "Completed - Ready for Review" is not complete.
+	if anywhere(words, "ready for|to [_] review|qa", "awaiting|pending|aguardando [_] review|qa|revisao") {
+		return inReview
 	}
 	c, at := earliest(words)
 	switch {
@@ -284,15 +274,6 @@ func longest(words []string, lists ...[]phrase) (c class, length int) {
 		}
 	}
 	return c, length
-}
-
-// awaitsReview finds that a review is still awaited anywhere in the value:
-// "Completed - Ready for Review" is not complete.
-func awaitsReview(words []string) class {
-	if anywhere(words, "ready for|to [_] review|qa", "awaiting|pending|aguardando [_] review|qa|revisao") {
-		return inReview
-	}
-	return noClass
 }
 
 // ofAPart reports whether what is called done is a part of the work, with
@@ -340,12 +321,7 @@ func percent(value string) class {
 		return noClass
 	}
 	value = strings.TrimRight(value, " ")
-	i := len(value)
-	j := i
-	for j > 0 && isDigit(value[j-1]) {
-		j--
-	}
-	v, n := number(value[j:i])
+	v, n := number(value[len(strings.TrimRight(value, tenDigits)):])
 	switch {
 	case n == 0 || v >= 100:
 		return noClass
@@ -438,21 +414,31 @@ func boxClass(text string) class {
 // stateWord reads a status of a state file, where a fixed vocabulary was
 // meant. Spelling with dash, underscore or space does not matter.
 func stateWord(word string) reprise.Status {
-	switch doc.Fold(splitCamel(word)) {
-	case "pending", "planned", "not started", "todo", "ready", "draft", "queued", "waiting":
-		return reprise.Pending
-	case "in progress", "inprogress", "active", "running", "started", "doing", "gate review":
-		return reprise.InProgress
-	case "in review", "review", "ready for review":
-		return reprise.InReview
-	case "completed", "complete", "done", "approved", "resolved", "passed", "pass":
-		return reprise.Done
-	case "failed", "error", "rejected", "fail":
-		return reprise.Failed
-	case "blocked", "paused", "on hold":
-		return reprise.Blocked
-	case "skipped", "cancelled", "canceled", "n/a", "not needed", "aborted":
-		return reprise.Skipped
+	return stateWords.of(doc.Fold(splitCamel(word)), reprise.Unknown)
+}
+
+var stateWords = vocabulary[reprise.Status]{
+	{reprise.Pending, "pending|planned|not started|todo|ready|draft|queued|waiting"},
+	{reprise.InProgress, "in progress|inprogress|active|running|started|doing|gate review"},
+	{reprise.InReview, "in review|review|ready for review"},
+	{reprise.Done, "completed|complete|done|approved|resolved|passed|pass"},
+	{reprise.Failed, "failed|error|rejected|fail"},
+	{reprise.Blocked, "blocked|paused|on hold"},
+	{reprise.Skipped, "skipped|cancelled|canceled|n/a|not needed|aborted"},
+}
+
+// vocabulary is what folded words mean: "a|b" is one of several.
+type vocabulary[T any] []struct {
+	meaning T
+	words   string
+}
+
+// of is the meaning of a word, none where it has none.
+func (v vocabulary[T]) of(word string, none T) T {
+	for _, m := range v {
+		if oneOf(word, m.words) {
+			return m.meaning
+		}
 	}
-	return reprise.Unknown
+	return none
 }

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -76,12 +77,13 @@ func storyName(p string) (storyFile, bool) {
 	if isCollection(name) && len(f.key.nums) < 2 {
 		return storyFile{}, false
 	}
-	if f.key.id == "" {
-		f.key.id = stem(base)
-	}
+	f.key.id = cmp.Or(f.key.id, stem(base))
 	f.plain = len(f.key.nums) == 0 && !suffix && !strings.HasPrefix(name, "story")
 	return f, true
 }
+
+// isYAML reports whether a file is YAML by its name. Old stories are.
+func isYAML(name string) bool { return oneOf(strings.ToLower(path.Ext(name)), ".yaml|.yml") }
 
 // The words of names that say what a file is.
 var (

@@ -132,10 +132,15 @@ func newLoader(fsys fs.FS, ref reprise.Ref) *loader {
 
 // other reads another state of the project, to know which story it is about.
 func (l *loader) other(fsys fs.FS, p string) *loader {
-	o := newLoader(fsys, stateRef(p))
-	o.names, o.nested = l.storyFiles(), true
-	o.dispatch()
-	return o
+	return peek(fsys, stateRef(p), l.storyFiles())
+}
+
+// peek reads a run only to know what it is about.
+func peek(fsys fs.FS, ref reprise.Ref, names []storyFile) *loader {
+	l := newLoader(fsys, ref)
+	l.names, l.nested = names, true
+	l.dispatch()
+	return l
 }
 
 // storyFiles lists the story files of the tree by name, once for one reading.

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -37,10 +38,7 @@ var limits = map[string]int{validate: 3, "critique": 3}
 const defaultLimit = 5
 
 func limit(step string) int {
-	if n, ok := limits[step]; ok {
-		return n
-	}
-	return defaultLimit
+	return cmp.Or(limits[step], defaultLimit)
 }
 
 // alone is for workflows that do one unit at a time.
@@ -149,10 +147,7 @@ func unused(r *reprise.Run) []reprise.Question {
 // saidTo is what the answer to a question stands for, in folded words: one of its
 // options, else the words themselves.
 func saidTo(q reprise.Question) string {
-	if option := q.Option(q.Answer); option != "" {
-		return doc.Fold(option)
-	}
-	return doc.Fold(q.Answer)
+	return doc.Fold(cmp.Or(q.Option(q.Answer), q.Answer))
 }
 
 // unheard asks again where the answer is not one of the options: earlier versions
@@ -224,10 +219,22 @@ func outside(r *reprise.Run, d reprise.Decision) []reprise.Event {
 	}
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.Phase != "story" && !s.Status.Closed() {
-			return []reprise.Event{{
-				Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"}, Closed: true,
-				Text: fmt.Sprintf("The story was completed outside this workflow, and %s is open. Close it?", s.ID),
-			}}
+			return askToClose(closeState, fmt.Sprintf("The story was completed outside this workflow, and %s is open. Close it?", s.ID))
+		}
+	}
+	return nil
+}
+
+// askToClose asks whether a run is to be closed.
+func askToClose(id, text string) []reprise.Event {
+	return []reprise.Event{{Kind: reprise.QuestionAsked, Question: id, Text: text, Options: []string{"close it", "leave it open"}, Closed: true}}
+}
+
+// firstOf gives the first of several answers to what is to be recorded.
+func firstOf(all ...[]reprise.Event) []reprise.Event {
+	for _, out := range all {
+		if len(out) > 0 {
+			return out
 		}
 	}
 	return nil
@@ -257,9 +264,7 @@ func told(r *reprise.Run) []string {
 
 // assignment is what every unit starts from.
 func assignment(r *reprise.Run, u reprise.Unit, step, role string) reprise.Assignment {
-	if role == "" {
-		role = "dev"
-	}
+	role = cmp.Or(role, "dev")
 	a := reprise.Assignment{
 		Unit: u, Step: step, Role: role, Template: role, Policy: reprise.Verify, Answers: told(r),
 		Facts: map[string]string{"workflow": string(r.Kind), "phase": step},
@@ -282,6 +287,18 @@ var (
 	findingTitles  = []string{"QA Results", "QA Findings", "Review Findings", "QA Review"}
 )
 
+// withTask adds what a step is to do and to leave, in at most n characters.
+func withTask(r *reprise.Run, a *reprise.Assignment, s *reprise.Step, n int) {
+	if s.Title != "" {
+		a.Data = append(a.Data, reprise.Data{Name: "task", Source: s.Source, Text: doc.Clip(s.Title, n)})
+	}
+	for _, art := range r.Artifacts {
+		if art.MadeBy == s.ID && fs.ValidPath(art.Path) && art.Presence != reprise.Unchecked {
+			a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
+		}
+	}
+}
+
 // withStory adds what an agent should know of a story.
 func withStory(fsys fs.FS, a *reprise.Assignment, story string) {
 	if story == "" {
@@ -290,7 +307,7 @@ func withStory(fsys fs.FS, a *reprise.Assignment, story string) {
 	a.Inputs = append(a.Inputs, story)
 	a.Facts["story"] = story
 	s := readStory(doc.NewReader(fsys), story)
-	if s == nil || isYAMLStory(story) {
+	if s == nil || isYAML(story) {
 		return
 	}
 	add := func(name string, line int, text string, n int) {

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -30,6 +31,15 @@ func exists(fsys fs.FS, name string) bool {
 	}
 	_, err := fs.Stat(fsys, name)
 	return err == nil
+}
+
+// begun is the run of a ref as it is there, or with the event that makes it.
+func begun(fsys fs.FS, ref reprise.Ref, g reprise.Goal, ev reprise.Event) (reprise.Ref, []reprise.Event, error) {
+	if exists(fsys, ref.Path) {
+		return ref, nil, nil
+	}
+	ev.Kind, ev.At, ev.Outcome = reprise.RunStarted, g.Now, g.Mode
+	return ref, []reprise.Event{ev}, nil
 }
 
 func notFromNothing(what, why string) error {
@@ -71,11 +81,7 @@ func stateIn(fsys fs.FS, name string) ledger.Value {
 
 // storyRef is the run of a story.
 func storyRef(name string) reprise.Ref {
-	id := storyKey(name).id
-	if id == "" {
-		id = stem(path.Base(name))
-	}
-	return reprise.Ref{Layout: layoutName, ID: id, Path: name, Kind: reprise.KindStory}
+	return reprise.Ref{Layout: layoutName, ID: cmp.Or(storyKey(name).id, stem(path.Base(name))), Path: name, Kind: reprise.KindStory}
 }
 
 // findStory looks for the file of a story by its id, "" if there is none. One in a

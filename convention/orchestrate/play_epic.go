@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -50,21 +51,10 @@ func (p Epic) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 	if s != nil && s.Phase != prerequisites.group {
 		return p.story(fsys, r, u, s)
 	}
-	role := u.Role
-	if role == "" {
-		role = "qa"
-	}
-	a := assignment(r, u, u.ID, role)
+	a := assignment(r, u, u.ID, cmp.Or(u.Role, "qa"))
 	a.Inputs = []string{r.Path}
 	if s != nil {
-		for _, art := range r.Artifacts {
-			if art.MadeBy == u.ID && fs.ValidPath(art.Path) && art.Presence != reprise.Unchecked {
-				a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
-			}
-		}
-		if s.Title != "" {
-			a.Data = append(a.Data, reprise.Data{Name: "task", Source: s.Source, Text: doc.Clip(s.Title, maxLine)})
-		}
+		withTask(r, &a, s, maxLine)
 		return a, nil
 	}
 	wave := strings.TrimSuffix(u.Phase, " gate")
@@ -164,11 +154,8 @@ func gateQuestion(r *reprise.Run, step string) string {
 
 // Settle implements reprise.Playbook.
 func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
-	if out := p.answers(r); len(out) > 0 {
+	if out := p.answers(r); len(out) > 0 || !r.State.Open() {
 		return out, nil
-	}
-	if !r.State.Open() {
-		return nil, nil
 	}
 	if out := elsewhere(r, stateLedger); len(out) > 0 {
 		return out, nil
@@ -210,10 +197,7 @@ func contested(r *reprise.Run) (ask []reprise.Event, held bool) {
 	case pending(r, openReview):
 		return nil, true
 	}
-	return []reprise.Event{{
-		Kind: reprise.QuestionAsked, Question: openReview, Options: []string{"close it", "leave it open"}, Closed: true,
-		Text: "The files of " + doc.Clip(strings.Join(ids, ", "), 150) + " say that they are done, but their QA loops are open. Close the epic anyway?",
-	}}, true
+	return askToClose(openReview, "The files of "+doc.Clip(strings.Join(ids, ", "), 150)+" say that they are done, but their QA loops are open. Close the epic anyway?"), true
 }
 
 // elsewhere brings a state up to stories that were closed outside of it.

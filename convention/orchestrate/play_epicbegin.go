@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -39,9 +40,7 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 		if steps, err = plan.steps(g.Path); err != nil {
 			return none, nil, err
 		}
-		if id == "" {
-			id = plan.id
-		}
+		id = cmp.Or(id, plan.id)
 	} else {
 		steps = listed(g.Text)
 	}
@@ -57,10 +56,7 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 			ref.Path = name
 		}
 	}
-	if exists(fsys, ref.Path) {
-		return ref, nil, nil
-	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "po", Text: g.Path, Options: steps, Given: g.Given, Outcome: g.Mode}}, nil
+	return begun(fsys, ref, g, reprise.Event{Actor: "po", Text: g.Path, Options: steps, Given: g.Given})
 }
 
 // GivenOf implements reprise.Giver: the plan, and for each wave and story what it is
@@ -195,9 +191,7 @@ func planAt(fsys fs.FS, name string) (*epicPlan, error) {
 	if p == nil {
 		return nil, notFromNothing("epic", "the plan "+name+" cannot be understood")
 	}
-	if p.id == "" {
-		p.id = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), path.Ext(name)), "-EXECUTION")
-	}
+	p.id = cmp.Or(p.id, strings.TrimSuffix(strings.TrimSuffix(path.Base(name), path.Ext(name)), "-EXECUTION"))
 	return p, nil
 }
 

@@ -43,10 +43,7 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if one := "qa/loop-status.json"; exists(fsys, one) && loopID(fsys, one) == ref.ID {
 		ref.Path = one
 	}
-	if exists(fsys, ref.Path) {
-		return ref, nil, nil
-	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "qa", Text: g.Text, Given: g.Given, Outcome: g.Mode}}, nil
+	return begun(fsys, ref, g, reprise.Event{Actor: "qa", Text: g.Text, Given: g.Given})
 }
 
 // GivenOf implements reprise.Giver: the loop's own maximum.
@@ -119,10 +116,7 @@ func (Loop) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event
 		}
 		return out, nil
 	}
-	if out := outside(r, d); len(out) > 0 {
-		return out, nil
-	}
-	if out := answers(r, ended); len(out) > 0 {
+	if out := firstOf(outside(r, d), answers(r, ended)); len(out) > 0 {
 		return out, nil
 	}
 	if r.State != reprise.Waiting || !strings.HasPrefix(r.Phase, "escalate") {

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -24,9 +25,7 @@ var (
 func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	dir, id := g.Path, g.ID
 	if dir == "" {
-		if id == "" {
-			id = slug(g.Text)
-		}
+		id = cmp.Or(id, slug(g.Text))
 		if !isName(id) {
 			return reprise.Ref{}, nil, notFromNothing("specification", "a name or a text that says what it is about is needed")
 		}
@@ -39,13 +38,10 @@ func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 		id = path.Base(path.Dir(dir))
 	}
 	ref := reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}
-	if exists(fsys, dir) {
-		return ref, nil, nil
-	}
-	if g.Text == "" {
+	if g.Text == "" && !exists(fsys, dir) {
 		return reprise.Ref{}, nil, notFromNothing("specification", "a text that says what it is about is needed")
 	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "pm", Text: g.Text, Outcome: g.Mode}}, nil
+	return begun(fsys, ref, g, reprise.Event{Actor: "pm", Text: g.Text})
 }
 
 // GoalOf implements reprise.Goaler: the title, or the name, which is made of the
@@ -184,8 +180,5 @@ func (Pipeline) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply
 
 // Settle implements reprise.Playbook.
 func (Pipeline) Settle(_ fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Event, error) {
-	if out := answers(r, ended); len(out) > 0 {
-		return out, nil
-	}
-	return escalations(r), nil
+	return firstOf(answers(r, ended), escalations(r)), nil
 }

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"io/fs"
 	"strings"
 
@@ -29,19 +30,13 @@ func (Story) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, er
 		}
 	}
 	if name == "" {
-		if id == "" {
-			id = slug(g.Text)
-		}
+		id = cmp.Or(id, slug(g.Text))
 		if !isName(id) {
 			return reprise.Ref{}, nil, notFromNothing("story", "a name or a text that says what it is about is needed")
 		}
 		name = storyPath(id)
 	}
-	ref := storyRef(name)
-	if exists(fsys, name) {
-		return ref, nil, nil
-	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "sm", Text: g.Text, Outcome: g.Mode}}, nil
+	return begun(fsys, storyRef(name), g, reprise.Event{Actor: "sm", Text: g.Text})
 }
 
 // step is the phase that a unit means. A story that is only a form, or that its

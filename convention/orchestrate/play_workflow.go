@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -44,10 +45,7 @@ func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 		return none, nil, notFromNothing("workflow", "a name and its steps are needed")
 	}
 	ref := reprise.Ref{Layout: layoutName, ID: g.ID, Path: home(fsys) + "/" + g.ID + "-state.yaml", Kind: reprise.KindWorkflow}
-	if exists(fsys, ref.Path) {
-		return ref, nil, nil
-	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Options: steps, Outcome: g.Mode}}, nil
+	return begun(fsys, ref, g, reprise.Event{Options: steps})
 }
 
 func isSession(r *reprise.Run) bool { return shapeOf(r.Path) == sessionShape }
@@ -97,11 +95,7 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 	if s == nil {
 		return reprise.Assignment{}, fmt.Errorf("assign %s: it has no step for %q", r.ID, u.Phase)
 	}
-	role := s.Role
-	if role == "" {
-		role = u.Role
-	}
-	a := assignment(r, u, s.ID, role)
+	a := assignment(r, u, s.ID, cmp.Or(s.Role, u.Role))
 	a.Inputs = []string{r.Path}
 	story := storyOf(r)
 	if isSession(r) {
@@ -113,14 +107,7 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		return a, nil
 	}
 	withStory(fsys, &a, story)
-	if s.Title != "" {
-		a.Data = append(a.Data, reprise.Data{Name: "task", Source: s.Source, Text: doc.Clip(s.Title, maxSection)})
-	}
-	for _, art := range r.Artifacts {
-		if art.MadeBy == s.ID && fs.ValidPath(art.Path) && art.Presence != reprise.Unchecked {
-			a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
-		}
-	}
+	withTask(r, &a, s, maxSection)
 	// The task is that of the role, whichever agent does it.
 	switch s.ID {
 	case bobDevelop, bobHeal:
@@ -164,22 +151,10 @@ func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise
 		return append(p.close(r), applied(q)), nil
 	}
 	if isSession(r) {
-		if out := elsewhere(r, forms[sessionShape].ledger); len(out) > 0 {
-			return out, nil
-		}
-		return answers(r, ended), nil
+		return firstOf(elsewhere(r, forms[sessionShape].ledger), answers(r, ended)), nil
 	}
-	for _, next := range []func() []reprise.Event{
-		func() []reprise.Event { return answers(r, ended) },
-		func() []reprise.Event { return outside(r, d) },
-		func() []reprise.Event { return escalations(r) },
-	} {
-		if out := next(); len(out) > 0 {
-			return out, nil
-		}
-	}
-	if !r.State.Open() || d.Action != reprise.Start {
-		return nil, nil
+	if out := firstOf(answers(r, ended), outside(r, d), escalations(r)); len(out) > 0 || !r.State.Open() || d.Action != reprise.Start {
+		return out, nil
 	}
 	return p.end(r), nil
 }
@@ -221,8 +196,5 @@ func (Workflow) end(r *reprise.Run) []reprise.Event {
 	case whole:
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are done"}}
 	}
-	return []reprise.Event{{
-		Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"}, Closed: true,
-		Text: "All recorded phases are done, and its state does not say which one follows. Close it?",
-	}}
+	return askToClose(closeState, "All recorded phases are done, and its state does not say which one follows. Close it?")
 }

@@ -105,19 +105,9 @@ type rankKey struct {
 
 func (a rankKey) compare(b rankKey) int {
 	return cmp.Or(
-		cmp.Compare(a.tier, b.tier), boolean(a.waiting, b.waiting), cmp.Compare(a.place, b.place), cmp.Compare(b.score, a.score),
+		cmp.Compare(a.tier, b.tier), cmp.Compare(one(a.waiting), one(b.waiting)), cmp.Compare(a.place, b.place), cmp.Compare(b.score, a.score),
 		b.active.Compare(a.active), compareOrder(a.key, b.key), strings.Compare(a.path, b.path),
 	)
-}
-
-func boolean(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // ranking is what is known of all runs together.

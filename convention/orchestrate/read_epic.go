@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -20,7 +21,7 @@ func (l *loader) epic(f *doc.File, root ledger.Value) {
 	run.Mode = modes[doc.Fold(root.Get("mode").Str())]
 	run.Epic = strings.ToUpper(cutWord(run.ID, "epic"))
 	run.Order = doc.Numbers(run.ID)
-	l.times(root.Node, 0)
+	l.times(root.Node)
 	plan := l.executionPlan(root)
 	if before := root.In("prerequisites"); before.Is(doc.Map) {
 		rows := prerequisites.rows(root)
@@ -63,9 +64,7 @@ func (l *loader) wordStatus(subject, word string, at reprise.Source) reprise.Sta
 	}
 	s := stateWord(word)
 	if s == reprise.Unknown {
-		if at.File == "" {
-			at.File = l.run.Path
-		}
+		at.File = cmp.Or(at.File, l.run.Path)
 		l.report(reprise.Warning, reprise.CodeUnknownStatus, subject, at, fmt.Sprintf("the status %s is unknown here", short(word, 60)),
 			"it counts as open until a person says otherwise")
 	}
@@ -94,9 +93,7 @@ func (l *loader) epicStory(w *wave, s *waveStory, plan *epicPlan) {
 	step.Files = l.filesOf(s.at.In("files_modified", "filesModified", "files").Node)
 	if p := plan.story(s.key); p != nil {
 		step.Needs = p.needs
-		if step.Title == "" {
-			step.Title = p.title
-		}
+		step.Title = cmp.Or(step.Title, p.title)
 	}
 	if !s.missing {
 		step.Status = l.wordStatus(s.id, s.word, at)
@@ -197,15 +194,9 @@ func (l *loader) storyClaim(step *reprise.Step) (open []reprise.Box) {
 
 // far orders statuses by how much has been done.
 func far(s reprise.Status) int {
-	switch s {
-	case reprise.InProgress, reprise.Failed, reprise.Blocked:
-		return 1
-	case reprise.InReview:
-		return 2
-	case reprise.Done, reprise.Skipped:
-		return 3
-	}
-	return 0
+	return map[reprise.Status]int{
+		reprise.InProgress: 1, reprise.Failed: 1, reprise.Blocked: 1, reprise.InReview: 2, reprise.Done: 3, reprise.Skipped: 3,
+	}[s]
 }
 
 // loopOf returns the QA loop about a story: an open one before one that has ended, nil if
@@ -290,12 +281,7 @@ func loopClaim(o *loader) reprise.Claim {
 	if n := len(lp.entries); n > 0 {
 		c.Source = lp.entries[n-1].at.Source()
 	}
-	if c.Word == "" {
-		c.Word = lp.word
-	}
-	if c.Source.File == "" {
-		c.Source.File = o.run.Path
-	}
+	c.Word, c.Source.File = cmp.Or(c.Word, lp.word), cmp.Or(c.Source.File, o.run.Path)
 	if o.run.State == reprise.Complete && verdict(lp.last) == reprise.Done {
 		c.Status = reprise.Done
 	} else if _, _, role := lp.point(); role == "dev" {
@@ -365,41 +351,38 @@ func (l *loader) epicAsks(root ledger.Value) {
 // meaning says what it means that a state and a story say different things.
 // Every pair has an answer.
 func meaning(state reprise.Status, story class) string {
-	switch {
-	case story == done && state == reprise.InReview:
-		return "the review was completed outside this workflow"
-	case story == done:
-		return "the story was completed outside this workflow"
-	case story == dropped:
-		return "the story was given up outside this workflow"
-	case story == blocked:
-		return "the story is blocked"
-	case state == reprise.Done && story == inReview:
-		return "the story was not closed"
-	case state == reprise.Done:
-		return "the story was never updated, or reopened"
-	case state == reprise.Skipped:
-		return "skipped here, open in the story"
-	case state == reprise.Pending && story == ready:
-		return "validated while paused"
-	case state == reprise.Pending && story == draft:
-		return "both not begun"
-	case state == reprise.Pending:
-		return "begun outside this workflow"
-	case story == draft:
-		return "the story was reset: the state is stale"
-	case state == reprise.InReview && story == inProgress:
-		return "sent back by its review"
-	case state == reprise.InProgress && story == inReview:
-		return "handed over for review"
-	case story == ready:
-		return "the story was not marked as begun"
-	case state == reprise.Failed:
-		return "failed here, open in the story"
-	case state == reprise.Blocked:
-		return "blocked here, open in the story"
-	case state == story.status():
+	for _, m := range meanings {
+		if (m.state == 0 || m.state == state) && (m.story == noClass || m.story == story) {
+			return m.text
+		}
+	}
+	if state == story.status() {
 		return "consistent"
 	}
 	return "one of them is not understood"
+}
+
+// meanings are what pairs of a state and a story mean; the first that fits counts, and
+// what is left out is any.
+var meanings = []struct {
+	state reprise.Status
+	story class
+	text  string
+}{
+	{reprise.InReview, done, "the review was completed outside this workflow"},
+	{0, done, "the story was completed outside this workflow"},
+	{0, dropped, "the story was given up outside this workflow"},
+	{0, blocked, "the story is blocked"},
+	{reprise.Done, inReview, "the story was not closed"},
+	{reprise.Done, noClass, "the story was never updated, or reopened"},
+	{reprise.Skipped, noClass, "skipped here, open in the story"},
+	{reprise.Pending, ready, "validated while paused"},
+	{reprise.Pending, draft, "both not begun"},
+	{reprise.Pending, noClass, "begun outside this workflow"},
+	{0, draft, "the story was reset: the state is stale"},
+	{reprise.InReview, inProgress, "sent back by its review"},
+	{reprise.InProgress, inReview, "handed over for review"},
+	{0, ready, "the story was not marked as begun"},
+	{reprise.Failed, noClass, "failed here, open in the story"},
+	{reprise.Blocked, noClass, "blocked here, open in the story"},
 }

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,9 +74,7 @@ func (l *loader) epicState(e epic) {
 
 // emptyEpic is a state without stories: it cannot say where it stands.
 func (l *loader) emptyEpic(word string, at reprise.Source) {
-	if at.File == "" {
-		at.File = l.run.Path
-	}
+	at.File = cmp.Or(at.File, l.run.Path)
 	l.report(reprise.Warning, reprise.CodeUnreadable, l.run.ID, at, fmt.Sprintf("the epic state says %s but lists no stories", short(word, 40)),
 		"the write may have been cut off; rebuild it from the execution plan and the stories")
 	l.rebuildEpic(l.r.Open(l.run.Path), "the epic state lists no waves")
@@ -107,10 +106,7 @@ func (l *loader) epicNext(e epic) {
 		run.Phase, run.Next = prerequisites.group, append(before, units...)
 		return
 	}
-	if run.Phase == "" {
-		run.Phase = phase
-	}
-	run.Next = append(units, before...)
+	run.Phase, run.Next = cmp.Or(run.Phase, phase), append(units, before...)
 }
 
 // openWave gives the first wave with an open story or gate. A wave whose stories

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -129,9 +130,7 @@ func (l *loader) workflowState(root ledger.Value) {
 	first := slices.IndexFunc(run.Steps, func(s reprise.Step) bool { return !s.Status.Closed() })
 	if first >= 0 {
 		open = &run.Steps[first]
-		if run.Phase = open.Phase; run.Phase == "" {
-			run.Phase = open.ID
-		}
+		run.Phase = cmp.Or(open.Phase, open.ID)
 	}
 	switch fold := doc.Fold(splitCamel(word)); fold {
 	case "completed", "complete", "done":
@@ -175,9 +174,7 @@ func (l *loader) workflowNext(root ledger.Value, open *reprise.Step) {
 	if phase == "" && len(run.Steps) > 0 {
 		phase = closing
 	}
-	if run.Phase == "" {
-		run.Phase = phase
-	}
+	run.Phase = cmp.Or(run.Phase, phase)
 	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: run.Title, Phase: phase, Role: role(root.Get("current_agent").Str()), Reason: "no step is open, but the workflow is not closed"}}
 }
 
@@ -189,7 +186,7 @@ func (l *loader) workflowNext(root ledger.Value, open *reprise.Step) {
 func (l *loader) bob(f *doc.File, b bob) {
 	run, cur := l.run, b.phase
 	l.timesIn(f, b.Value)
-	at := bobPhase(cur.Str())
+	at := bobPhases.index(cur.Str())
 	run.Phase = cur.Str()
 	point, later := l.bobSteps(b, at)
 	switch {
@@ -340,7 +337,7 @@ func (l *loader) session(f *doc.File, root ledger.Value) {
 		next = left[0]
 	}
 	who := ""
-	if i := sessionPhase(run.Phase); i >= 0 {
+	if i := sessionPhases.index(run.Phase); i >= 0 {
 		who = sessionPhases[i].role
 	}
 	run.Next = []reprise.Unit{{ID: next, Path: run.Path, Phase: run.Phase, Role: who, Reason: run.Reason}}
@@ -382,12 +379,8 @@ func (l *loader) buildSteps(b build) {
 		status reprise.Status
 	}{{"completedSubtasks", b.completed, reprise.Done}, {"failedSubtasks", b.In("failedSubtasks", "failed_subtasks"), reprise.Failed}} {
 		for _, v := range part.list.Entries(1) {
-			id := subtaskID(v.Value)
-			if id == "" {
-				id = part.word + " " + v.Name
-			}
 			if part.list.Is(doc.List) {
-				add(id, part.word, part.status, v.Source())
+				add(cmp.Or(subtaskID(v.Value), part.word+" "+v.Name), part.word, part.status, v.Source())
 			}
 		}
 	}

@@ -220,19 +220,19 @@ func rebuiltNext(run *reprise.Run) []reprise.Unit {
 
 // isChangeLog reports whether a section is the log of a story's changes.
 func isChangeLog(title string) bool {
+	return titled(title, "change log", "changelog", "historico de alteracoes", "historico de mudancas", "变更日志", "变更记录")
+}
+
+// titled reports whether a heading begins with one of these words.
+func titled(title string, begins ...string) bool {
 	fold := doc.Fold(title)
-	for _, begin := range []string{"change log", "changelog", "historico de alteracoes", "historico de mudancas", "变更日志", "变更记录"} {
-		if strings.HasPrefix(fold, begin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(fold, begin) })
 }
 
 // moves are the entries of the change log that name a status, in the order of
 // the file.
 func (s *storyDoc) moves() []reprise.Claim {
-	if isYAMLStory(s.path) {
+	if isYAML(s.path) {
 		return nil
 	}
 	var all []reprise.Claim

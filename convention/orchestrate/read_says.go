@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -156,21 +157,10 @@ func epicMatches(id string, k key) bool {
 }
 
 func stateClass(word string) class {
-	switch stateWord(word) {
-	case reprise.Pending:
-		return ready
-	case reprise.InProgress, reprise.Failed:
-		return inProgress
-	case reprise.InReview:
-		return inReview
-	case reprise.Done:
-		return done
-	case reprise.Blocked:
-		return blocked
-	case reprise.Skipped:
-		return dropped
-	}
-	return unknown
+	return cmp.Or(map[reprise.Status]class{
+		reprise.Pending: ready, reprise.InProgress: inProgress, reprise.Failed: inProgress, reprise.InReview: inReview,
+		reprise.Done: done, reprise.Blocked: blocked, reprise.Skipped: dropped,
+	}[stateWord(word)], unknown)
 }
 
 // gateSays reads the QA gates of the story: files in qa/gates beside the
@@ -284,11 +274,6 @@ func gateWord(n *doc.Node) (string, reprise.Source) {
 
 // gateClass: PASS, CONCERNS and WAIVED accept a story, FAIL sends it back.
 func gateClass(word string) class {
-	switch first, _ := verdictWords(word); first {
-	case "pass", "passed", "approved", "approve", "concerns", "waived", "go":
-		return done
-	case "fail", "failed", "reject", "rejected", "blocked":
-		return inProgress
-	}
-	return unknown
+	first, _ := verdictWords(word)
+	return vocabulary[class]{{done, "pass|passed|approved|approve|concerns|waived|go"}, {inProgress, "fail|failed|reject|rejected|blocked"}}.of(first, unknown)
 }

@@ -89,12 +89,8 @@ func (f *finder) specRuns(t *census) {
 
 // underWay reports whether a specification was begun by its tool and is not finished.
 func (f *finder) underWay(id, dir string, t *census) bool {
-	l := &loader{r: doc.NewReader(f.fsys), run: &reprise.Run{Ref: reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}}, names: t.stories, nested: true}
-	if !l.r.Open(specState(dir)).Exists() {
-		return false
-	}
-	l.dispatch()
-	return l.run.State.Open()
+	ref := reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}
+	return doc.NewReader(f.fsys).Open(specState(dir)).Exists() && peek(f.fsys, ref, t.stories).run.State.Open()
 }
 
 // spec is a specification: what its state file and the outputs of its phases say.
@@ -153,7 +149,7 @@ func (l *loader) readSpec() *spec {
 				l.wordStatus(l.run.ID, word, s.word.Source())
 			}
 			s.simple = doc.Fold(root.Get("complexity", "class", "complexityClass").Str()) == "simple"
-			l.times(root.Node, 0)
+			l.times(root.Node)
 		}
 	}
 	for i, p := range pipelinePhases {
@@ -257,7 +253,7 @@ func (l *loader) specArtifact(s *spec, name, phase, after string) bool {
 			n := parseStructured(f)
 			ok = n != nil
 			if n != nil && n.Kind == doc.Map {
-				l.times(n, 0)
+				l.times(n)
 				if name == "complexity" && doc.Fold(plainText(n.Get("class", "complexity", "level", "result"))) == "simple" {
 					s.simple = true
 				}

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -83,31 +84,38 @@ func plainText(n *doc.Node) string { return ledger.Value{Node: n}.Plain() }
 
 // timesIn takes every time on record in a state, else that of its file.
 func (l *loader) timesIn(f *doc.File, root ledger.Value) {
-	if l.times(root.Node, 0); l.run.LastActivity.IsZero() {
+	if l.times(root.Node); l.run.LastActivity.IsZero() {
 		l.run.Active(f.MTime, f.At(0))
 	}
 }
 
 // times takes every time on record, at whatever depth: the fields that should
 // hold the latest one are often left behind.
-func (l *loader) times(n *doc.Node, depth int) {
+func (l *loader) times(n *doc.Node) {
+	scalars(n, 0, func(name string, v *doc.Node) {
+		low := strings.ToLower(name)
+		if strings.HasSuffix(low, "_at") || strings.HasSuffix(name, "At") || strings.Contains(low, "updated") || strings.Contains(low, "timestamp") || low == "date" {
+			if t, ok := doc.ParseTime(v.Text); ok {
+				l.run.Active(t, v.Source())
+			}
+		}
+	})
+}
+
+// scalars calls f for the scalar fields of a document, at whatever depth.
+func scalars(n *doc.Node, depth int, f func(name string, v *doc.Node)) {
 	if n == nil || depth > 8 {
 		return
 	}
-	for _, f := range n.Keys {
-		if f.Value == nil || f.Value.Kind == doc.Map || f.Value.Kind == doc.List {
-			l.times(f.Value, depth+1)
-			continue
-		}
-		low := strings.ToLower(f.Name)
-		if strings.HasSuffix(low, "_at") || strings.HasSuffix(f.Name, "At") || strings.Contains(low, "updated") || strings.Contains(low, "timestamp") || low == "date" {
-			if t, ok := doc.ParseTime(f.Value.Text); ok {
-				l.run.Active(t, f.Value.Source())
-			}
+	for _, k := range n.Keys {
+		if k.Value == nil || k.Value.Kind == doc.Map || k.Value.Kind == doc.List {
+			scalars(k.Value, depth+1, f)
+		} else {
+			f(k.Name, k.Value)
 		}
 	}
 	for _, item := range n.Items {
-		l.times(item, depth+1)
+		scalars(item, depth+1, f)
 	}
 }
 
@@ -122,9 +130,7 @@ func (l *loader) attachStory(hint string, at reprise.Source, name, word string, 
 		}
 		return
 	}
-	if at.File == "" {
-		at.File = run.Path
-	}
+	at.File = cmp.Or(at.File, run.Path)
 	p, id := l.resolveStory(hint)
 	if p == "" {
 		l.lostStory(hint, id, at)
@@ -134,18 +140,13 @@ func (l *loader) attachStory(hint string, at reprise.Source, name, word string, 
 	k := storyKey(p)
 	run.Epic, run.Order = k.epicName(), k.order()
 	run.Artifacts = append(run.Artifacts, reprise.Artifact{Name: "story", Path: p, Presence: reprise.Present, Critical: true, NeededBy: run.Phase, Source: at})
-	if word == "" {
-		word = "open"
-	}
-	step := claimed(name, id, "story", "", implied.status(), word, at)
+	step := claimed(name, id, "story", "", implied.status(), cmp.Or(word, "open"), at)
 	step.Path, step.Traces = p, storyTraces(k)
 	if s := readStory(l.r, p); s != nil {
 		run.Title = s.title
 		l.activeIn(s)
 		step.Files = s.files
-		if run.Branch == "" {
-			run.Branch = s.branch
-		}
+		run.Branch = cmp.Or(run.Branch, s.branch)
 		l.storyWins(&step, s, implied)
 	}
 	run.Steps = append(slices.DeleteFunc(run.Steps, func(s reprise.Step) bool { return s.ID == id }), step)
@@ -214,10 +215,7 @@ func (l *loader) resolveStory(hint string) (p, id string) {
 // bring the file back or put the state away.
 func (l *loader) lostStory(hint, id string, at reprise.Source) {
 	run := l.run
-	name := l.inTree(hint)
-	if name == "" {
-		name = hint
-	}
+	name := cmp.Or(l.inTree(hint), hint)
 	run.Artifacts = append(run.Artifacts, reprise.Artifact{Name: "story", Path: doc.Clip(name, 300), Presence: reprise.Missing, Critical: true, NeededBy: run.Phase, Source: at})
 	if !run.State.Open() || run.State == reprise.NotStarted {
 		return
@@ -310,9 +308,7 @@ func (l *loader) lock(name string) {
 	if l.run.State == reprise.Waiting || ttl > 0 && l.run.LastActivity.After(end) {
 		code = reprise.CodeStaleMarker
 	}
-	if l.run.Owner == nil {
-		l.run.Owner = o
-	}
+	l.run.Owner = cmp.Or(l.run.Owner, o)
 	l.report(reprise.Info, code, path.Base(name), f.At(0), fmt.Sprintf("a lock of %s (pid %d) was not released%s", quote(o.Agent), o.PID, term),
 		"make sure that the process is gone before you continue, then remove the lock")
 }

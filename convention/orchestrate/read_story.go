@@ -11,33 +11,18 @@ import (
 )
 
 // The phases of the development cycle of a story, and who does them.
-var cycle = []struct{ phase, role string }{
-	{"create", "sm"}, {"validate", "po"}, {"implement", "dev"}, {"qa", "qa"},
-}
+var cycle = phases{{"create", "sm"}, {"validate", "po"}, {"implement", "dev"}, {"qa", "qa"}}
 
 // phaseStatus is what a class of the story says of one of its phases.
 func phaseStatus(c class, phase int) reprise.Status {
 	reached := map[class]int{draft: 1, ready: 2, inProgress: 2, blocked: 2, inReview: 3, done: 4}
-	at, ok := reached[c]
-	switch {
-	case c == dropped:
-		return reprise.Skipped
-	case !ok:
-		return reprise.Unknown
-	case phase < at:
+	switch at, ok := reached[c]; {
+	case ok && phase < at:
 		return reprise.Done
-	case phase > at:
+	case ok && phase > at:
 		return reprise.Pending
 	}
-	switch c {
-	case inProgress:
-		return reprise.InProgress
-	case inReview:
-		return reprise.InReview
-	case blocked:
-		return reprise.Blocked
-	}
-	return reprise.Pending
+	return c.status()
 }
 
 // say is one ledger's word about the story as a whole.
@@ -181,7 +166,7 @@ func folderSays(p string) (say, bool) {
 func (l *loader) cycleSteps(all []say, won int, form bool) {
 	for i, c := range cycle {
 		st := reprise.Step{
-			ID: c.phase, Title: c.phase, Phase: c.phase, Role: c.role, Path: l.run.Path,
+			ID: c.name, Title: c.name, Phase: c.name, Role: c.role, Path: l.run.Path,
 			Status: reprise.Unknown, Source: reprise.Source{File: l.run.Path},
 		}
 		for j, s := range all {

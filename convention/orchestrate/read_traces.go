@@ -43,15 +43,9 @@ func storyTraces(k key) []reprise.Trace {
 	return out
 }
 
-// isFileList reports whether a section lists the files a story touches.
-func isFileList(title string) bool {
-	fold := doc.Fold(title)
-	for _, begin := range []string{"file list", "files modified", "files changed", "modified files", "lista de arquivos", "arquivos modificados", "arquivos afetados", "arquivos a criar", "文件列表"} {
-		if strings.HasPrefix(fold, begin) {
-			return true
-		}
-	}
-	return false
+// fileLists begin the headings of sections that list the files a story touches.
+var fileLists = []string{
+	"file list", "files modified", "files changed", "modified files", "lista de arquivos", "arquivos modificados", "arquivos afetados", "arquivos a criar", "文件列表",
 }
 
 // listFiles reads the paths of a file list: what stands in backquotes, and the

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -30,9 +31,7 @@ func (*Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.E
 		return nil, fmt.Errorf("record %s of %s: %w", ev.Kind, r.ID, err)
 	}
 	for i := range edits {
-		if edits[i].Why == "" {
-			edits[i].Why = string(ev.Kind)
-		}
+		edits[i].Why = cmp.Or(edits[i].Why, string(ev.Kind))
 	}
 	return edits, nil
 }
@@ -132,7 +131,7 @@ func (c *recorder) stamp(old ledger.Value) any {
 	f := c.Structured(old.File)
 	sample, usual := old.Plain(), time.RFC3339
 	if _, ok := doc.ParseTime(sample); !ok {
-		sample = anyTime(f.Root().Node, 0)
+		sample = anyTime(f.Root().Node)
 	}
 	if ledger.IsJSON(f.Bytes()) {
 		usual = ""
@@ -148,28 +147,15 @@ func (c *recorder) setTime(v ledger.Value) {
 }
 
 // anyTime returns the most precise time of a file.
-func anyTime(n *doc.Node, depth int) (best string) {
-	if n == nil || depth > 8 {
-		return ""
-	}
-	take := func(t string) {
-		if len(t) > len(best) {
-			best = t
-		}
-	}
-	for _, f := range n.Keys {
-		low := strings.ToLower(f.Name)
-		if t := plainText(f.Value); t != "" && (strings.HasSuffix(low, "at") || strings.Contains(low, "updated") || low == "timestamp" || low == "date") {
-			if _, ok := doc.ParseTime(t); ok {
-				take(t)
+func anyTime(n *doc.Node) (best string) {
+	scalars(n, 0, func(name string, v *doc.Node) {
+		low, t := strings.ToLower(name), plainText(v)
+		if strings.HasSuffix(low, "at") || strings.Contains(low, "updated") || low == "timestamp" || low == "date" {
+			if _, ok := doc.ParseTime(t); ok && len(t) > len(best) {
+				best = t
 			}
-			continue
 		}
-		take(anyTime(f.Value, depth+1))
-	}
-	for _, item := range n.Items {
-		take(anyTime(item, depth+1))
-	}
+	})
 	return best
 }
 
@@ -324,12 +310,7 @@ func (c *recorder) logEntry() (entry, head string) {
 	if len(r.Next) > 0 {
 		point, role = r.Next[0].Phase, agent(r.Next[0].Role, "")
 	}
-	if c.ev.Phase != "" {
-		point = c.ev.Phase
-	}
-	if point = ledger.Line(point, 100); point == "" {
-		point = "not on record"
-	}
+	point = cmp.Or(ledger.Line(cmp.Or(c.ev.Phase, point), 100), "not on record")
 	if role != "" {
 		point += " -- " + role
 	}

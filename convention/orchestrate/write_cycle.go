@@ -39,10 +39,10 @@ func (c *recorder) bobEvent(b bob) {
 		return
 	}
 	phase := c.ev.Step
-	if c.ev.Kind == reprise.PhaseEnded && phase == "" || c.isStoryStep(phase) && bobPhase(c.ev.Phase) >= 0 {
+	if c.ev.Kind == reprise.PhaseEnded && phase == "" || c.isStoryStep(phase) && bobPhases.index(c.ev.Phase) >= 0 {
 		phase = c.ev.Phase
 	}
-	switch i := bobPhase(phase); {
+	switch i := bobPhases.index(phase); {
 	case i >= 0:
 		c.bobPhase(b, i)
 	case c.isStoryStep(phase):
@@ -132,7 +132,7 @@ func (c *recorder) bobResult(b bob, i int, status reprise.Status) {
 		if name == bobEnd && status == reprise.Done {
 			c.Set(b.results.In(name).In("decision"), "GO")
 		}
-		if bobPhase(b.phase.Plain()) <= i {
+		if bobPhases.index(b.phase.Plain()) <= i {
 			c.toPhase(b, bobPhases[min(i+1, len(bobPhases)-1)].name)
 		}
 	case reprise.Failed, reprise.Blocked:
@@ -157,12 +157,8 @@ var sessionActions = map[reprise.EventKind]string{
 }
 
 // sessionPhases are the phases in which a session takes a story, and who does them.
-var sessionPhases = []struct{ name, role string }{
+var sessionPhases = phases{
 	{"validation", "po"}, {"development", "dev"}, {"self_healing", "dev"}, {"quality_gate", "qa"}, {"push", "devops"}, {"checkpoint", "po"},
-}
-
-func sessionPhase(name string) int {
-	return slices.IndexFunc(sessionPhases, func(p struct{ name, role string }) bool { return p.name == name })
 }
 
 // sessionEvent records an event of a session: the story at work, those done, and
@@ -209,11 +205,11 @@ func (c *recorder) lastAction(root ledger.Value, action, story, phase string) {
 }
 
 func (c *recorder) sessionPhase(root ledger.Value, action string) {
-	i, at := sessionPhase(c.ev.Phase), root.In("workflow").In("current_phase")
+	i, at := sessionPhases.index(c.ev.Phase), root.In("workflow").In("current_phase")
 	switch {
 	case i < 0 || i+1 == len(sessionPhases) || c.rejected():
 		c.noPlace()
-	case sessionPhase(at.Plain()) <= i:
+	case sessionPhases.index(at.Plain()) <= i:
 		c.because(root, "phase %s of the session is done", c.ev.Phase)
 		c.Set(at, sessionPhases[i+1].name)
 		c.lastAction(root, action, "", sessionPhases[i+1].name)

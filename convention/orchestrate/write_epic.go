@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,11 +139,7 @@ func (c *recorder) waveFollows(e epic, w *wave) {
 			open++
 		}
 	}
-	var words []string
-	for _, o := range e.waves {
-		words = append(words, o.word)
-	}
-	now, atGate := stateWord(w.word), doc.Fold(w.word) == "gate review"
+	words, now, atGate := e.words(), stateWord(w.word), doc.Fold(w.word) == "gate review"
 	switch {
 	case w.word == "":
 	case open == 0 && len(w.stories) > 0 && !now.Closed() && e.verdicts.Node != nil && !atGate:
@@ -213,11 +210,7 @@ func (c *recorder) waveEnded(e epic, name string) {
 		}
 	}
 	if w.word != "" && stateWord(w.word) != status {
-		var words []string
-		for _, o := range e.waves {
-			words = append(words, o.word)
-		}
-		c.Set(w.status, spell(status, words...))
+		c.Set(w.status, spell(status, e.words()...))
 		c.because(e.Value, "wave %s is %s", ledger.Line(name, 20), ownWords[status])
 	}
 	c.setVerdict(e, name)
@@ -248,14 +241,9 @@ func (c *recorder) setVerdict(e epic, name string) {
 	}
 	beside := ""
 	for _, v := range e.verdicts.Entries(1) {
-		if beside == "" {
-			beside = v.In("agent").Plain()
-		}
+		beside = cmp.Or(beside, v.In("agent").Plain())
 	}
-	who := agent(c.actor(), beside)
-	if who == "" {
-		who = agent("qa", beside)
-	}
+	who := cmp.Or(agent(c.actor(), beside), agent("qa", beside))
 	c.because(e.Value, "the gate of %s: %s", ledger.Line(name, 20), word)
 	c.Set(at, splice.Object{{Key: "status", Value: word}, {Key: "agent", Value: who}})
 }

@@ -1,8 +1,8 @@
 package orchestrate
 
 import (
+	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,11 +38,7 @@ func (s *storyDoc) tellsSame(o *storyDoc) bool {
 // logMove adds a row to the change log for a new status. A log that cannot take
 // it, or would make the story read otherwise, goes without.
 func (c *recorder) logMove(f *ledger.File, s *storyDoc, word, note string, want class) {
-	old := s.word()
-	if old == "" {
-		old = "no status"
-	}
-	move := ledger.Line(strings.Trim(old, "*_` "), 60) + " → " + word
+	move := ledger.Line(strings.Trim(cmp.Or(s.word(), "no status"), "*_` "), 60) + " → " + word
 	reads := func() bool { return verifyStory(f, s, false, want) == nil }
 	if text := plainNote(note); text == "" || !c.logRow(f, move+" — "+text, false, reads) {
 		c.logRow(f, move, false, reads)
@@ -102,17 +98,10 @@ func sameRow(t doc.Table, row []doc.Cell, cells map[string]string) bool {
 
 // logColumn tells what a column of a change log holds, "" if that is not known.
 func logColumn(title string) string {
-	switch doc.Fold(title) {
-	case "version", "versao", "v", "版本":
-		return "version"
-	case "date", "data", "日期":
-		return "date"
-	case "author", "autor", "agent", "agente", "by", "who", "por", "作者":
-		return "author"
-	case "description", "descricao", "change", "changes", "mudanca", "alteracao", "notes", "what", "描述", "变更":
-		return "what"
-	}
-	return ""
+	return vocabulary[string]{
+		{"version", "version|versao|v|版本"}, {"date", "date|data|日期"}, {"author", "author|autor|agent|agente|by|who|por|作者"},
+		{"what", "description|descricao|change|changes|mudanca|alteracao|notes|what|描述|变更"},
+	}.of(doc.Fold(title), "")
 }
 
 // logCells fills the columns of a change log; ok is false where it has none for
@@ -148,10 +137,4 @@ func nextVersion(last string) string {
 		return ""
 	}
 	return head + strconv.Itoa(n+1)
-}
-
-// isYAMLStory reports whether a story is in the older YAML form.
-func isYAMLStory(p string) bool {
-	ext := strings.ToLower(path.Ext(p))
-	return ext == ".yaml" || ext == ".yml"
 }

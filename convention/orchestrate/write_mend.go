@@ -266,7 +266,7 @@ func (d *mender) reviews(name string) (n int) {
 		return 0
 	}
 	for _, sec := range f.Markdown().Sections() {
-		if !strings.HasPrefix(doc.Fold(sec.Title), "qa results") {
+		if !titled(sec.Title, "qa results") {
 			continue
 		}
 		for _, l := range sec.Lines() {

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -90,23 +91,13 @@ func (c *recorder) makeJSON(name string, value any, why string) {
 }
 
 func (c *recorder) beginStory() {
-	name := c.run.Path
-	if name == "" {
-		name = storyPath(c.run.ID)
-	}
+	name := cmp.Or(c.run.Path, storyPath(c.run.ID))
 	if _, ok := storyName(name); !ok {
 		c.cannot("%q is not the name of a story", ledger.Line(name, 100))
 		return
 	}
 	id := storyKey(name).id
-	title := ledger.Line(c.run.Title, 120)
-	if title == "" {
-		title = "Story " + id
-	}
-	who := agent(c.actor(), "")
-	if who == "" {
-		who = "@sm"
-	}
+	title, who := cmp.Or(ledger.Line(c.run.Title, 120), "Story "+id), cmp.Or(agent(c.actor(), ""), "@sm")
 	// Text that would be read as a status, a box or a file goes without.
 	for _, words := range [][2]string{{plainNote(title), plainNote(c.ev.Text)}, {plainNote(title), ""}, {"Story " + id, ""}} {
 		text := "# " + words[0] + "\n\n**Status:** Draft\n\n## Story\n\n" + strings.TrimLeft(words[1]+"\n\n", "\n") +
@@ -146,10 +137,7 @@ func (c *recorder) beginLoop() {
 			id = a.ID
 		}
 	}
-	name := c.run.Path
-	if name == "" {
-		name = "qa/" + id + "/loop-status.json"
-	}
+	name := cmp.Or(c.run.Path, "qa/"+id+"/loop-status.json")
 	switch {
 	case !isName(id):
 		c.cannot("%q is no story", ledger.Line(id, 60))
@@ -170,10 +158,7 @@ func (c *recorder) beginLoop() {
 // newLoop is the file of a QA loop of which no verdict is on record. Its status is
 // that of a running one where word is "".
 func newLoop(d dialect, id string, iteration, most int, word string, times ...splice.Member) splice.Object {
-	if word == "" {
-		word = d.running
-	}
-	out := splice.Object{{Key: "storyId", Value: id}, {Key: d.counter, Value: iteration}, {Key: "maxIterations", Value: most}, {Key: "status", Value: word}}
+	out := splice.Object{{Key: "storyId", Value: id}, {Key: d.counter, Value: iteration}, {Key: "maxIterations", Value: most}, {Key: "status", Value: cmp.Or(word, d.running)}}
 	out = append(out, times...)
 	if d.lastVerdict != "" {
 		return append(out, splice.Member{Key: d.lastVerdict, Value: nil})
@@ -241,10 +226,7 @@ func (e *newEpic) String() string {
 }
 
 func (c *recorder) beginEpic() {
-	name := c.run.Path
-	if name == "" {
-		name = home(c.r.FS()) + "/epic-" + c.run.ID + "-state.yaml"
-	}
+	name := cmp.Or(c.run.Path, home(c.r.FS())+"/epic-"+c.run.ID+"-state.yaml")
 	if shapeOf(name) != epicShape {
 		c.cannot("%q is not a place for an epic", ledger.Line(name, 100))
 		return
@@ -274,11 +256,7 @@ func (c *recorder) beginEpic() {
 		c.cannot("epic %s has no stories", id)
 		return
 	}
-	plan := c.ev.Text
-	if plan == "" {
-		plan = given["execution_plan"]
-	}
-	for _, f := range [][2]string{{"title", given["title"]}, {"branch", given["branch"]}, {"execution_plan", plan}} {
+	for _, f := range [][2]string{{"title", given["title"]}, {"branch", given["branch"]}, {"execution_plan", cmp.Or(c.ev.Text, given["execution_plan"])}} {
 		e.head.text("  ", f[0], f[1])
 	}
 	for _, f := range [][2]string{
@@ -329,10 +307,7 @@ func (c *recorder) conditions(b *yamlLines, key string) {
 }
 
 func (c *recorder) beginWorkflow() {
-	name := c.run.Path
-	if name == "" {
-		name = home(c.r.FS()) + "/" + c.run.ID + "-state.yaml"
-	}
+	name := cmp.Or(c.run.Path, home(c.r.FS())+"/"+c.run.ID+"-state.yaml")
 	steps := c.given()
 	switch {
 	case shapeOf(name) != workflowShape:
@@ -342,18 +317,12 @@ func (c *recorder) beginWorkflow() {
 		c.cannot("workflow %s has no steps", ledger.Line(c.run.ID, 40))
 		return
 	}
-	at, title := c.ev.At.UTC().Format(time.RFC3339), c.run.Title
-	if title == "" {
-		title = c.run.ID
-	}
+	at, title := c.ev.At.UTC().Format(time.RFC3339), cmp.Or(c.run.Title, c.run.ID)
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow_id: %s\nworkflow_name: %s\nstarted_at: %q\nupdated_at: %q\nstatus: active\ncurrent_step_index: 0\nsteps:\n", quoted(c.run.ID), quoted(title), at, at)
 	for i, s := range steps {
-		action := s.Title
-		if action == "" {
-			action = s.ID
-		}
-		fmt.Fprintf(&b, "  - step_index: %d\n    phase: %s\n    agent: %s\n    action: %s\n    status: pending\n", i, quoted(s.Phase), quoted(s.Role), quoted(doc.Clip(action, 120)))
+		fmt.Fprintf(&b, "  - step_index: %d\n    phase: %s\n    agent: %s\n    action: %s\n    status: pending\n",
+			i, quoted(s.Phase), quoted(s.Role), quoted(doc.Clip(cmp.Or(s.Title, s.ID), 120)))
 	}
 	b.WriteString("artifacts: []\ndecisions: []\n")
 	c.make(name, b.String(), "begin workflow "+ledger.Line(c.run.ID, 60))

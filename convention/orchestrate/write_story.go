@@ -112,7 +112,7 @@ func (c *recorder) storyStep(p, step string) {
 // finishPhase moves a story on; one that is further already is left there.
 func (c *recorder) finishPhase(p, step string) {
 	s := readStory(c.r, p)
-	i := slices.IndexFunc(cycle, func(x struct{ phase, role string }) bool { return x.phase == step })
+	i := cycle.index(step)
 	switch {
 	case s == nil:
 		c.Fail(c.Damaged(p))
@@ -187,7 +187,7 @@ func (c *recorder) storyFollows(p string, status reprise.Status) {
 
 // openStory opens a story for editing: Markdown, or YAML in old projects.
 func (c *recorder) openStory(p string) *ledger.File {
-	if isYAMLStory(p) {
+	if isYAML(p) {
 		return c.Structured(p)
 	}
 	return c.Markdown(p)
@@ -259,7 +259,7 @@ func (s *storyDoc) statusFields() []field {
 
 // setField writes one status field in its own syntax.
 func (c *recorder) setField(file *ledger.File, f field, want class, word string, alone bool) {
-	if f.place.Path != nil && isYAMLStory(file.Path) {
+	if f.place.Path != nil && isYAML(file.Path) {
 		c.Set(f.place, word)
 		return
 	}
@@ -358,7 +358,7 @@ func (c *recorder) setBoxes(f *ledger.File, boxes []doc.Check, want class, alone
 // addStatus gives a story without a status its field: in the front matter if
 // it has one, else as a label below its title.
 func (c *recorder) addStatus(f *ledger.File, word string) {
-	if isYAMLStory(f.Path) {
+	if isYAML(f.Path) {
 		c.Set(f.Root().In("status"), word)
 		return
 	}
