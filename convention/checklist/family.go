@@ -328,17 +328,6 @@ var families = sync.OnceValue(func() []Family {
 	}
 })
 
-// usual are the words for a status that mean the same in every tool.
-var usual = map[reprise.Status][]string{
-	reprise.Pending:    {"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready"},
-	reprise.InProgress: {"in progress", "started", "doing", "wip", "working", "running", "/"},
-	reprise.InReview:   {"in review", "review", "needs review", "ready for review"},
-	reprise.Done:       {"done", "complete", "completed", "finished", "closed", "passed"},
-	reprise.Failed:     {"failed"},
-	reprise.Blocked:    {"blocked", "on hold", "paused", "deferred", "postponed"},
-	reprise.Skipped:    {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix"},
-}
-
 // means returns the status that a word stands for.
 func (f *Family) means(word string) reprise.Status { return f.meaning(f.Words, word) }
 

@@ -3,19 +3,12 @@ package checklist
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
 )
-
-// unfinished matches what says that a task is not finished, at the beginning of what was written
-// beside it or where something new begins in that.
-var unfinished = regexp.MustCompile(`[⏳⌛🔄🚧❌✗✘☐⬜🔲🔳]|(?i:(?:^|[(\[{（［【—–*_~⚠]|[;.,]\s|\s-\s)[\s*_~\x{fe0f}]*(?:status[:：]\s*)?` +
-	`(?:still\b|not\b|pending|todo\b|to[ -]do\b|wip\b|in[ -]progress|incomplete|unfinished|partial|blocked|failed|failing|deferred|` +
-	`postponed|skipped|cancell?ed|on hold|missing|waiting))|(?i:\bnot (?:yet )?(?:done|completed?|finished|started|implemented)\b)`)
 
 // Left returns what an attempt wrote in the entry of its own task that says that the task is not
 // finished, "" if it wrote no such thing. was is the entry as the attempt found it: what stood
@@ -29,16 +22,20 @@ func Left(fsys fs.FS, r *reprise.Run, was reprise.Listed) string {
 		return ""
 	}
 	at, before := s.Source.Line, strings.Split(was.Text, "\n")
-	if wrote := added(doc.ItemOf(before[0]).Text, doc.ItemOf(lines[at-1]).Text); unfinished.MatchString(wrote) {
+	if wrote := added(doc.ItemOf(before[0]).Text, doc.ItemOf(lines[at-1]).Text); notDone(wrote) {
 		return fmt.Sprintf("wrote %q beside it in %s", doc.Clip(wrote, 80), s.Source)
 	}
 	open, touched := "", false
 	for i := at; i < below(lines, at); i++ {
 		own := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Source.File == r.Path && s.Source.Line == i+1 })
+		wrote := !slices.ContainsFunc(before[1:], func(line string) bool { return strings.TrimSpace(line) == strings.TrimSpace(lines[i]) })
+		if wrote && !own && notDone(doc.ItemOf(lines[i]).Text) {
+			return fmt.Sprintf("wrote %q below it in %s:%d", doc.Clip(strings.TrimSpace(lines[i]), 80), r.Path, i+1)
+		}
 		if own || !isBox(lines[i]) {
 			continue
 		}
-		touched = touched || !slices.ContainsFunc(before[1:], func(line string) bool { return strings.TrimSpace(line) == strings.TrimSpace(lines[i]) })
+		touched = touched || wrote
 		if c := doc.ItemOf(lines[i]); open == "" && strings.TrimSpace(c.Mark) == "" {
 			open = fmt.Sprintf("left a box open below it in %s:%d: %q", r.Path, i+1, doc.Clip(c.Text, 80))
 		}
@@ -47,6 +44,11 @@ func Left(fsys fs.FS, r *reprise.Run, was reprise.Listed) string {
 		return ""
 	}
 	return open
+}
+
+// notDone reports whether what was added to a task says that it is not done.
+func notDone(added string) bool {
+	return slices.ContainsFunc(sayings(added, true), func(s saying) bool { return s.status != reprise.Done })
 }
 
 // added returns the words of a text that another one, which it was made from, does not have

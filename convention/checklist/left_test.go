@@ -32,6 +32,10 @@ func TestWhat_an_attempt_wrote_of_its_own_task_that_is_not_finished_is_found(t *
 		strings.Replace(ticked, "too)", "too) — pending", 1):                                                     `"— pending"`,
 		strings.Replace(ticked, "too)", "too). The UI is not done yet", 1):                                       "The UI is not done yet",
 		strings.Replace(ticked, "[ ] one", "[x] one", 1):                                                         `"two"`,
+		strings.ReplaceAll(entry, "[ ]", "[x]") + "\n  - [ ] write tests\n":                                      `"write tests"`,
+		strings.ReplaceAll(entry, "[ ]", "[x]") + "  - DEFERRED: the tests\n":                                    `"- DEFERRED: the tests"`,
+		strings.ReplaceAll(entry, "[ ]", "[x]") + "  - the tests pass, nothing is skipped\n":                     "",
+		strings.Replace(ticked, "too)", "too) — deferred to v2", 1):                                              `"— deferred to v2"`,
 		ticked + "  - [ ] tests are missing\n":                                                                   `"one"`,
 		strings.Replace(strings.ReplaceAll(entry, "[ ]", "[x]"), "two\n", "two\n  - [ ] tests are missing\n", 1): `"tests are missing"`,
 	} {

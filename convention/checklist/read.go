@@ -25,12 +25,13 @@ type list struct {
 	there  bool   // the place of the tasks is there, even if it is empty
 	// conflicted says that it contains both sides of a merge.
 	conflicted bool
-	items      []item      // those without parts, in file order
-	whole      []item      // those with parts: their status follows from their parts
-	apart      []item      // entries that are not tasks but that tasks may need
-	loose      []loose     // boxes that are not tasks, and entries elsewhere
-	lists      []*doc.Node // the lists of tasks that were read
-	phases     []phase     // headings below which tasks are numbered from the start
+	boxes      map[int]item // by line, each parsed alone; without an id if it is not that of a task
+	items      []item       // those without parts, in file order
+	whole      []item       // those with parts: their status follows from their parts
+	apart      []item       // entries that are not tasks but that tasks may need
+	loose      []loose      // boxes that are not tasks, and entries elsewhere
+	lists      []*doc.Node  // the lists of tasks that were read
+	phases     []phase      // headings below which tasks are numbered from the start
 	// closedLast are the tasks closed by the latest change that closed any, as far as git
 	// was asked.
 	closedLast []string
@@ -41,6 +42,7 @@ type list struct {
 	unread     bool                      // the file of a task cannot be read
 	statuses   []string                  // the words for a status that the list says its tasks use
 	legend     map[string]reprise.Status // of the marks that the list explains itself
+	denied     map[string]string         // what it says of marks that mean something else by themselves
 	said       string                    // the word that a task is to be recorded with, if that is known
 }
 
@@ -66,6 +68,7 @@ type item struct {
 	held            string   // why it is not started, or ""
 	stuck           bool     // a line below it says so
 	putOff          bool     // its own text says so
+	said            []string // the pieces of its text that may say how far it is
 	twice           bool     // another task has its number and is done
 	places          []place  // where its status is, usually one
 	node            ledger.Value
@@ -94,7 +97,9 @@ type place struct {
 	// mark is what in the text of a box says how far the task is, and says what that means.
 	mark string
 	says reprise.Status
-	last string // the word behind the text that settles which of the two counts
+	last string   // the word behind the text that settles which of the two counts
+	held string   // why what the box says cannot be started, or ""
+	more []string // what is said of the box outside of its own line
 }
 
 // deciding returns the place that decides the status of the task: the first that is not

@@ -30,30 +30,39 @@ func (l *list) readBoxes() {
 	sections := unboxed(md.Sections())
 	l.readPhases(sections)
 	boxes := md.All().Boxes()
-	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
-	var around []outer
 	l.readLegend(md)
-	for _, c := range boxes {
+	l.boxes = make(map[int]item, len(boxes))
+	named := !l.family.Unnumbered
+	for i, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
 		if means, ok := l.legend[c.Mark]; ok {
 			at.status = means
 		}
-		c.Text = at.settled(c.Text)
+		boxes[i].Text = at.settled(c.Text)
+		it, ok := l.family.boxed(boxes[i].Text)
+		at.more = l.saidBelow(md, c)
+		it.places = told(at, it.said)
+		l.boxes[c.Line] = it
+		named = named || ok
+	}
+	var around []outer
+	for _, c := range boxes {
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
-		it, ok := l.family.match(c.Text)
+		it := l.boxes[c.Line]
+		ok := it.id != ""
 		heading, number := l.within(c.Line)
 		end := endOf(sections, c.Line)
 		if !ok && slices.ContainsFunc(boxes, func(o doc.Check) bool { return c.Line < o.Line && o.Line <= end }) {
 			continue // the heading of tasks, which say more
 		}
-		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
-			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
-		}
-		if _, legend := l.legend[c.Mark]; !ok && ("["+c.Mark+"]" == l.family.Parallel || legend && explained.MatchString("["+c.Mark+"] "+c.Text)) {
+		if _, _, legend := l.family.explains("[" + c.Mark + "] " + c.Text); !ok && (legend || "["+c.Mark+"]" == l.family.Parallel) {
 			continue // the legend of a mark
 		}
+		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
+			it.id, ok = idOf(c.Text), idOf(c.Text) != ""
+		}
 		if !ok {
-			box := loose{text: c.Text, place: at}
+			box := loose{text: c.Text, place: it.deciding()}
 			if len(around) > 0 {
 				box.within = around[len(around)-1].id
 			}
@@ -68,15 +77,10 @@ func (l *list) readBoxes() {
 		if number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		it.needs = l.family.needed(it.text)
-		it.text = struckOn(md, c.Line, it.text)
-		tags, text := cutTags(it.text)
-		if why := putOffIn(text, tags); why != "" && at.status == reprise.Pending && at.last == "" {
-			at.status, it.held, it.putOff = reprise.Blocked, why, true
-		}
-		it.text, it.parallel = unset(unstarred(text)), slices.Contains(tags, l.family.Parallel)
-		it.places, it.indent = l.family.told(at, append(tags, text)), c.Indent
-		it.until, it.heads, it.own = l.family.extent(md, c, boxes)
+		it.needs = l.family.needed(c.Text)
+		it.indent, it.held, it.putOff = c.Indent, it.places[0].held, it.places[0].held != ""
+		it.text = unset(unstarred(it.said[len(it.said)-1]))
+		it.until, it.heads, it.own = l.extent(md, c, boxes)
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
 	}
@@ -98,19 +102,18 @@ func (l *list) readBoxes() {
 // indentation or, if the box is the heading of those after it, those with its number. Such
 // a heading has a number without letters and dots, and the next box is its first part. own
 // says that there is text of its own between the two.
-func (f *Family) extent(md *doc.Markdown, c doc.Check, boxes []doc.Check) (until int, heads, own bool) {
-	it, _ := f.match(c.Text)
+func (l *list) extent(md *doc.Markdown, c doc.Check, boxes []doc.Check) (until int, heads, own bool) {
+	it := l.boxes[c.Line]
 	boxes = boxes[1+slices.IndexFunc(boxes, func(o doc.Check) bool { return o.Line == c.Line }):]
 	if len(boxes) > 0 && boxes[0].Indent <= c.Indent && it.id != "" && strings.Trim(it.id, "0123456789") == "" {
-		part, _ := f.match(boxes[0].Text)
-		heads = part.id == it.id+".1"
+		heads = l.boxes[boxes[0].Line].id == it.id+".1"
 	}
 	own = heads && slices.ContainsFunc(md.Lines, func(line doc.Line) bool {
 		return c.Line < line.No && line.No < boxes[0].Line && strings.TrimSpace(line.Text) != ""
 	})
 	for _, o := range boxes {
-		part, ok := f.match(o.Text)
-		if ok && o.Indent <= c.Indent && !(heads && strings.HasPrefix(part.id, it.id+".")) {
+		part := l.boxes[o.Line]
+		if part.id != "" && o.Indent <= c.Indent && !(heads && strings.HasPrefix(part.id, it.id+".")) {
 			return o.Line, heads, own
 		}
 	}
@@ -186,25 +189,12 @@ func (l *list) readTwice(sections []doc.Section) {
 // separates them.
 var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 
-// putOff matches what in a text says that its task is deferred or given up: a word at the
-// start or the end that is set off, or a text that is struck through. Elsewhere such a
-// word is what the task is about, and a single word that is struck through was replaced by
-// those after it.
-var putOff = func() *regexp.Regexp {
-	const word = `(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b`
-	const ends = `(?:\s*(?:[:.(—–]|-\s|$)|\s+(?i:to|until|by)\b)`
-	return regexp.MustCompile(`^(?:\*\*|__)` + word + `|^` + word + ends + `|` +
-		`(?:\*\*|__|[\[(])` + word + `[^()\[\]*]*(?:\*\*|__|[\])])[.\s]*$|` +
-		`(?:[—–.;:]|\s-)\s+` + word + ends + `|(?:^|[—–.;:(\[*]\s*|\s-\s+)Deferred (?:to|until)\b|` +
-		`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])][.\s]*$|` +
-		`⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~[^~]*[^\w~-][^~]*~~|^~~[^~]+~~\s*(?:\S*$|[^\s\pL\pN\x60,/&+]|(?i:REMOVED\b|` + word + `))`)
-}()
-
 // readHeld holds the tasks below a heading whose status line says that they are put off.
 func (l *list) readHeld(sections []doc.Section) {
 	for _, s := range sections {
 		label, ok := s.Head().Label("Status")
-		if !ok || l.family.Label != "" || !held.MatchString(doc.Fold(label.Value)) {
+		status, _ := says(label.Value)
+		if !ok || l.family.Label != "" || status != reprise.Blocked && status != reprise.Skipped {
 			continue
 		}
 		for i := range l.items {
@@ -216,51 +206,44 @@ func (l *list) readHeld(sections []doc.Section) {
 	}
 }
 
-// held matches the words for the status of what is put off.
-var held = regexp.MustCompile(`^(?:blocked|on hold|paused|deferred|postponed|skipped|cancell?ed|obsolete|superseded|dropped)\b`)
-
-// putOffParts are substrings one of which occurs in every text that putOff matches.
-var putOffParts = []string{"defer", "block", "skip", "cancel", "obsolete", "superseded", "dropped", "moved", "~~"}
-
-// putOffIn returns why a task is deferred, according to its text or the tags before it,
-// or "". Few texts need the expression, which takes longer than everything else
-// read about a task.
-func putOffIn(text string, tags []string) string {
-	for _, text := range append(tags, text) {
-		lower := strings.ToLower(text)
-		if !slices.ContainsFunc(putOffParts, func(part string) bool { return strings.Contains(lower, part) }) {
-			continue
-		}
-		found := putOff.FindString(text)
-		if strings.HasPrefix(found, "~~") {
-			return "its text is struck through"
-		}
-		if word := strings.Trim(found, " .;:—–-*_()[]"); word != "" {
-			return "its text says " + word
+// saidBelow returns what is said of a box outside of its own line: by the legend, on the lines
+// that continue what is struck through, and on a line for its status below it.
+func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
+	for _, said := range []string{l.denied[c.Mark], struckOn(md, c)} {
+		if said != "" {
+			out = append(out, said)
 		}
 	}
-	return ""
+	for _, line := range md.Lines[c.Line:] {
+		if l.family.Label != "" || isBox(line.Text) || strings.HasPrefix(line.Text, "#") || strings.TrimSpace(line.Text) != "" && indent(line.Text) <= c.Indent {
+			break
+		}
+		if text := doc.ItemOf(line.Text).Text; !line.Hidden && statusLine.MatchString(text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
-// struckOn returns the text of the task on a line, up to the end of what is struck through
-// if that is on the lines that continue it.
-func struckOn(md *doc.Markdown, line int, text string) string {
-	if strings.Count(text, "~~")%2 == 0 {
-		return text
+// struckOn returns the text of a box with the lines that continue it, if it is struck through up
+// to one of them, else "".
+func struckOn(md *doc.Markdown, c doc.Check) string {
+	if strings.Count(c.Text, "~~")%2 == 0 {
+		return ""
 	}
-	long := text
+	long := c.Text[strings.Index(c.Text, "~~"):]
 	for _, next := range md.All().Lines() {
 		switch {
-		case next.No <= line:
+		case next.No <= c.Line:
 			continue
 		case strings.TrimSpace(next.Text) == "" || strings.HasPrefix(next.Text, "#") || doc.ItemOf(next.Text).Bullet != "":
-			return text
+			return ""
 		}
 		if long += " " + strings.TrimSpace(next.Text); strings.Contains(next.Text, "~~") {
 			return long
 		}
 	}
-	return text
+	return ""
 }
 
 // stuck matches the line that agents write below a task they cannot do.

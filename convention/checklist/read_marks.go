@@ -5,9 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -32,75 +29,47 @@ func shapeOf(text string) (shape, number string) {
 	return doc.Fold(m[1]) + "0" + strings.Repeat(".0", strings.Count(m[2], ".")), m[2]
 }
 
-// signs are what people put before or behind a task in place of a box.
-var signs = map[reprise.Status]string{reprise.Pending: "☐⬜🔲🔳", reprise.InProgress: "⏳⌛🔄🚧", reprise.Failed: "❌✗✘", reprise.Done: "✅☑✓✔"}
-
-// opens are the words for open work that say nothing else: an item may well be about what is
-// new or ready.
-var opens = []string{"pending", "todo", "to do", "not started", "in progress", "wip"}
-
-var markBefore, markAfter = func() (before, after *regexp.Regexp) {
-	const sign = `([☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔])\x{fe0f}?`
-	const word = `[(\[（［【]([^()\[\]（）［］【】]{1,24})[)\]）］】]`
-	return regexp.MustCompile(`^[*_~]*(?:` + sign + `|` + word + `:?|(\pL[\pL _-]{1,23})[*_]*[:：])[*_]*\s*`),
-		regexp.MustCompile(`[\s*_]*(?:` + sign + `|` + word + `|(?:[—–]|\s-|[☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔]\x{fe0f}?)\s*(\p{Lu}[\p{Lu} _-]+))[\s*_.]*$`)
-}()
-
-// spoken are the words that say how far a task is, and nothing else, folded.
-var spoken = sync.OnceValue(func() map[string]reprise.Status {
-	out := map[string]reprise.Status{}
-	for status, words := range usual {
-		for _, word := range words {
-			if status.Closed() || status == reprise.Blocked || status == reprise.Failed || slices.Contains(opens, word) {
-				out[doc.Fold(word)] = status
-			}
-		}
-	}
-	return out
-})
-
-// says returns what the marks before or behind a text say about it, and the text without
-// them: a sign, a word for a status in brackets, before a colon, or in capitals behind a
-// dash.
-func (f *Family) says(text string) (status reprise.Status, rest string) {
-	if status, rest = f.marked(markBefore, text); status != reprise.Unknown {
-		return status, rest
-	}
-	return f.closes(text)
-}
-
-// closes is like says, of what is behind a text.
-func (f *Family) closes(text string) (status reprise.Status, rest string) {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, " *_.\ufe0f"))
-	if unicode.IsLower(last) || unicode.IsDigit(last) { // most texts: no mark ends so
-		return reprise.Unknown, text
-	}
-	return f.marked(markAfter, text)
-}
-
 // explained matches a mark with all that a legend says of it.
-var explained = regexp.MustCompile("^(?:[^\\[\\]]*[:：])?[\\s>*_`+-]*\\[([^\\[\\]])\\][\\s*_`]*(?:=|:|：|—|–|-|→|means\\b)[\\s*_`]*(\\pL[\\pL _-]*?)[\\s*_`.)]*$")
+var explained = regexp.MustCompile("^(?:[^\\[\\]]*[:：])?[\\s>*_`+-]*(?:\\[([^\\[\\]])\\]|([xX~/!]))[\\s*_`]*(=|:|：|—|–|-|→|means\\b|)[\\s*_`]*(\\pL[\\pL _-]*?)[\\s*_`.)]*$")
 
-// readLegend reads what the list itself says of marks that the family does not know. One that
-// it explains twice, or in words that are not those of a status, stays unknown.
+// explains reads a piece of a legend: a mark and the word for what it means. A mark alone has no
+// brackets only before an equals sign. A box that has only a word beside it explains its mark if
+// that means the same, or is not known and not called done.
+func (f *Family) explains(piece string) (mark, word string, ok bool) {
+	m := explained.FindStringSubmatch(piece)
+	if m == nil || m[1] == "" && m[3] != "=" && m[3] != "means" {
+		return "", "", false
+	}
+	mark, word = cmp.Or(m[1], m[2]), m[4]
+	status, known := spoken()[doc.Fold(word)]
+	means := f.means(mark)
+	if m[3] == "" && (!known || means != status && (means != reprise.Unknown || status.Closed())) {
+		return "", "", false
+	}
+	return mark, word, f.meaning(nil, word) != reprise.Unknown
+}
+
+// readLegend reads what the list itself says of its marks. One that it explains twice, or in
+// words that are not those of a status, stays unknown; one that the family knows and that means
+// something else here has to be told apart by a person.
 func (l *list) readLegend(md *doc.Markdown) {
+	l.legend, l.denied = map[string]reprise.Status{}, map[string]string{}
 	for _, line := range md.All().Lines() {
-		if !strings.Contains(line.Text, "[") {
+		if !strings.ContainsAny(line.Text, "[=") && !strings.Contains(line.Text, "means") {
 			continue
 		}
 		for _, piece := range strings.FieldsFunc(line.Text, func(r rune) bool { return strings.ContainsRune(",;|·", r) }) {
-			m := explained.FindStringSubmatch(piece)
-			if m == nil || l.family.means(m[1]) != reprise.Unknown || l.family.meaning(nil, m[2]) == reprise.Unknown {
-				continue
+			mark, word, ok := l.family.explains(piece)
+			status, known := l.family.meaning(nil, word), l.family.means(mark)
+			switch was, twice := l.legend[mark]; {
+			case !ok || status == known:
+			case known != reprise.Unknown:
+				l.denied[mark] = "[" + mark + "] = " + word
+			case twice && was != status:
+				l.legend[mark] = reprise.Unknown
+			default:
+				l.legend[mark] = status
 			}
-			if l.legend == nil {
-				l.legend = map[string]reprise.Status{}
-			}
-			status := l.family.meaning(nil, m[2])
-			if was, twice := l.legend[m[1]]; twice && was != status {
-				status = reprise.Unknown
-			}
-			l.legend[m[1]] = status
 		}
 	}
 }
@@ -129,37 +98,49 @@ func (p *place) settled(text string) string {
 	return text
 }
 
-// notDone matches the words that say of a ticked task that it is not done.
-const notDone = `(?:NOT (?:DONE|COMPLETED?|FINISHED|STARTED)|INCOMPLETE|UNFINISHED)`
-
-// denied matches what at the end of a ticked task says that it is not done, with the reason.
-var denied = regexp.MustCompile(`(?:^|[—–.;:(\[*]\s*|\s-\s+)` + notDone + `\b[^()\[\]]*[)\]]?$|` +
-	`[(\[](?:PENDING|TODO|WIP|IN PROGRESS|BLOCKED|FAILED)\s*(?:[:—–]|-\s)[^()\[\]]*[)\]]$`)
-
-// told returns the places of the status of a box: its mark and, if that contradicts it, what its
-// text says, of which these are the pieces. A label before a colon is what a task is about, and
-// what was put off may be ticked off.
-func (f *Family) told(at place, pieces []string) []place {
-	for _, text := range pieces {
-		says, rest := f.marked(markBefore, text)
-		mark := strings.TrimSuffix(text, rest)
-		if says == reprise.Unknown || strings.HasSuffix(strings.TrimRight(mark, "*_ "), ":") {
-			says, rest = f.closes(text)
-			mark = strings.TrimPrefix(text, rest)
-		}
-		if m := denied.FindString(text); m != "" {
-			says, mark = reprise.Pending, m
-		}
-		putOff := says == reprise.Skipped || says == reprise.Blocked && !strings.Contains(doc.Fold(mark), "block")
-		if says != reprise.Unknown && !putOff && at.mark == "" {
-			at.mark, at.says = strings.TrimSpace(mark), says
+// told returns the places of the status of a box: its mark and, if that contradicts it, what is
+// said beside it, in these pieces of its text and elsewhere. A task that is put off is blocked while its box is open
+// and left out once it is ticked. That an item is work says nothing of it once that is ticked, and
+// what is done may be what the task is about.
+func told(at place, pieces []string) []place {
+	if at.last != "" {
+		return []place{at}
+	}
+	for _, text := range slices.Concat(pieces, at.more) {
+		for _, s := range sayings(text, false) {
+			if at.tell(s) && !at.denies(at.status) {
+				at.mark, at.says = s.mark, s.status
+			}
 		}
 	}
-	if at.last == "" && at.denies(at.status) {
+	if at.denies(at.status) {
 		return []place{at, {word: at.mark, status: at.says, source: at.source, again: true}}
 	}
 	return []place{at}
 }
+
+// tell takes up what is said beside a box, and reports whether that differs from its mark.
+func (p *place) tell(s saying) bool {
+	switch {
+	case s.label && (s.status == reprise.Done || slices.Contains(forWork, doc.Fold(s.mark))):
+		return false
+	case s.struck && p.status.Closed():
+		return false
+	case s.putOff && p.status == reprise.Done:
+		p.status = reprise.Skipped
+		return false
+	case (s.putOff || s.status == reprise.Blocked) && !p.status.Closed() && p.status != reprise.Unknown:
+		p.status, p.held = reprise.Blocked, "its text says "+strings.Trim(s.mark, " .;:—–-*_()[]")
+		if s.struck {
+			p.held = "its text is struck through"
+		}
+		return false
+	}
+	return true
+}
+
+// forWork are the words that say of an item only that it is one.
+var forWork = []string{"todo", "to do"}
 
 // denies reports whether the text of a box contradicts a status.
 func (p *place) denies(status reprise.Status) bool {
@@ -169,8 +150,6 @@ func (p *place) denies(status reprise.Status) bool {
 // alone matches a mark that is nothing but a mark: a sign, or words between brackets or stars.
 var alone = regexp.MustCompile(`^(?:[☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔]\x{fe0f}?|\(([\pL _-]+)\)|\[([\pL _-]+)\]|\*\*([\pL _-]+)\*\*|__([\pL ]+)__)$`)
 
-var notDoneOnly = regexp.MustCompile("^" + notDone + "$")
-
 // unmarked returns a text without its mark, if that stands by itself, is complete and is there
 // only once. Anything else may be what the task is about.
 func (p *place) unmarked(text string) string {
@@ -179,7 +158,7 @@ func (p *place) unmarked(text string) string {
 		return text
 	}
 	word := strings.Join(m[1:], "")
-	if _, ok := spoken()[doc.Fold(word)]; word != "" && !ok && !notDoneOnly.MatchString(word) {
+	if _, ok := spoken()[doc.Fold(word)]; word != "" && !ok {
 		return text
 	}
 	before, after, _ := strings.Cut(text, p.mark)
@@ -198,48 +177,54 @@ func (f *Family) reworded(p *place, status reprise.Status, skips bool) string {
 		text = strings.TrimSpace(strings.TrimSuffix(text, p.last))
 	}
 	if p.denies(status) || p.last == "" && p.denies(p.status) {
-		if bare := p.unmarked(text); skips || f.clear(bare, status) {
+		if bare := p.unmarked(text); skips || f.clear(bare, status, p.more) {
 			text = bare
 		}
 	}
-	if skips || !f.clear(text, status) {
+	if skips || !f.clear(text, status, p.more) {
 		text += " " + cmp.Or(settling[status], settling[reprise.Pending])
 	}
 	return text
 }
 
-// clear reports whether the text of a box lets the box say a status.
-func (f *Family) clear(text string, status reprise.Status) bool {
-	at := place{status: status}
+// clear reports whether the text of a box, and what else is said of it, lets the box say a status.
+func (f *Family) clear(text string, status reprise.Status, more []string) bool {
+	at := place{status: status, more: more}
 	text = at.settled(text)
-	if it, ok := f.match(text); ok {
-		text = it.text
-	}
-	tags, text := cutTags(text)
-	return at.status == status && len(f.told(at, append(tags, text))) == 1 && (status != reprise.Pending || at.last != "" || putOffIn(text, tags) == "")
+	it, _ := f.boxed(text)
+	places := told(at, it.said)
+	return len(places) == 1 && places[0].status == status
 }
 
-func (f *Family) marked(mark *regexp.Regexp, text string) (reprise.Status, string) {
-	m := mark.FindStringSubmatch(text)
-	if m == nil {
-		return reprise.Unknown, text
-	}
-	for status, signs := range signs {
-		if m[1] != "" && strings.Contains(signs, m[1]) {
-			return status, strings.Replace(text, m[0], "", 1)
+// boxed parses the text of a box as a task. What says how far it is may stand before its id.
+func (f *Family) boxed(text string) (it item, ok bool) {
+	var before []string
+	for rest := text; ; {
+		if it, ok = f.match(rest); ok {
+			break
+		}
+		s := saying{}
+		if all := sayings(rest, false); len(all) > 0 && all[0].from == 0 {
+			s = all[0]
+		}
+		switch {
+		case s.struck:
+			before, rest = append(before, rest), strings.Replace(rest, "~~", "", 2)
+		case s.to > 0:
+			before, rest = append(before, s.mark), strings.TrimSpace(rest[s.to:])
+		default:
+			tags, after := cutTags(rest)
+			if len(tags) == 0 || f.bare() {
+				tags, text = cutTags(text)
+				return item{text: text, said: append(tags, text)}, false
+			}
+			before, rest = append(before, tags...), after
 		}
 	}
-	word := doc.Fold(strings.Join(m[2:], ""))
-	status, ok := spoken()[word]
-	for means, words := range f.Stages {
-		if !ok && word != "" && word[0] >= utf8.RuneSelf && slices.Contains(words, word) {
-			status, ok = means, true
-		}
-	}
-	if !ok {
-		return reprise.Unknown, text
-	}
-	return status, strings.Replace(text, m[0], "", 1)
+	tags, text := cutTags(it.text)
+	it.said = slices.Concat(before, tags, []string{text})
+	it.parallel = slices.Contains(tags, f.Parallel)
+	return it, true
 }
 
 // open reports whether an item says that it is open, and does not name a task of the list. The
@@ -249,7 +234,7 @@ func (o *odd) open(at spot) bool {
 	if strings.HasPrefix(c.Bullet, "#") || c.Bullet == "" && !c.Doubtful() {
 		return false
 	}
-	status, rest := f.says(c.Marked())
+	status, rest := says(c.Marked())
 	if it, ok := f.match(rest); status != reprise.Pending && status != reprise.InProgress || ok && !o.fresh(it.id, at.within) {
 		return false
 	}

@@ -41,9 +41,7 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 	}
 	o := odd{list: l, sections: sections, labels: map[string][]label{}, other: map[int]bool{}}
 	for _, c := range boxes {
-		if _, ok := l.family.match(c.Text); ok {
-			o.numbered = true
-		}
+		o.numbered = o.numbered || l.boxes[c.Line].id != ""
 		if shape, number := shapeOf(c.Text); l.idAt(c.Line) != "" && shape != "" {
 			_, within := l.within(c.Line)
 			o.labels[shape] = append(o.labels[shape], label{number, c.Indent, within})
@@ -71,12 +69,15 @@ func (o *odd) read(line doc.Line) {
 	}
 	done := func(cell string) bool {
 		text := doc.ItemOf(cell).Marked()
-		status, _ := o.family.says(text)
-		labelled, _ := o.family.says(strings.TrimSpace(text[len(labels.FindString(text)):]))
+		status, _ := says(text)
+		labelled, _ := says(strings.TrimSpace(text[len(labels.FindString(text)):]))
 		return status.Closed() || labelled.Closed() || strings.HasPrefix(text, "~~")
 	}
 	for i, cell := range cells {
 		it := doc.ItemOf(cell)
+		if o.family.idAlone(it.Mark) != "" {
+			it.Box, it.Text = "", strings.TrimSpace(it.Box+it.After) // its id, and no box
+		}
 		if strings.HasPrefix(it.Bullet, "#") {
 			clear(o.other)
 		}
@@ -127,7 +128,7 @@ func (o *odd) meant(at spot) bool {
 		return true
 	}
 	if at.starts && !o.numbered && c.Bullet != "" {
-		if _, text := o.family.says(c.Marked()); o.tells(text, at) {
+		if _, text := says(c.Marked()); o.tells(text, at) {
 			return true
 		}
 	}
@@ -162,6 +163,10 @@ func (o *odd) behind(at spot) bool {
 		}
 		if it, ok := o.family.match(rest); ok && c.Text != rest {
 			return o.fresh(it.id, at.within) && (!bare || word == "" || o.family.means(word) != reprise.Unknown) && o.shows(rest, at)
+		}
+		if said := sayings(rest, false); len(said) > 0 && said[0].from == 0 && !said[0].struck {
+			rest = strings.TrimSpace(rest[said[0].to:])
+			continue
 		}
 		m := lead.FindStringSubmatch(rest)
 		if m == nil || bare && strings.TrimRight(m[0], " \t)]}>）］】」") == m[0] || m[1] != "" && (word != "" || c.Bullet == "" || c.Bullet[0] == '#') {
@@ -257,7 +262,7 @@ func (o *odd) readSections() {
 	kinds, own, all, first := make([]kind, len(o.sections)), make([]string, len(o.sections)), map[kind]int{}, map[kind]int{}
 	numbers := map[kind][]string{} // of those with tasks
 	for i, s := range o.sections {
-		_, title := o.family.says(s.Title)
+		_, title := says(s.Title)
 		shape, number := shapeOf(title)
 		kinds[i], own[i] = kind{shape, s.Level, 0}, number
 		for _, p := range o.sections[:i] {
@@ -271,9 +276,12 @@ func (o *odd) readSections() {
 		}
 	}
 	for i, s := range o.sections {
-		status, title := o.family.says(s.Title)
+		if saysOpen(s.Title) {
+			o.readRemaining(s)
+		}
+		status, title := says(s.Title)
 		if own[i] == "" { // before any other title, a sign may be there for its looks
-			status, _ = o.family.closes(s.Title)
+			status = closes(s.Title)
 		}
 		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true)
 		if label, ok := s.Head().Label("Status"); ok {
@@ -286,6 +294,41 @@ func (o *odd) readSections() {
 		}
 	}
 }
+
+// saysOpen reports whether the title of a section says that what it lists is open, and nothing
+// else.
+func saysOpen(title string) bool {
+	words := strings.Fields(doc.Fold(title))
+	n := len(words)
+	if n > 1 && slices.Contains([]string{"task", "tasks", "item", "items", "work", "step", "steps", "todos"}, words[n-1]) {
+		words = words[:n-1]
+	}
+	word := strings.Join(words, " ")
+	status, known := spoken()[word]
+	return word == "remaining" || word == "outstanding" || word == "open" && n > 1 || known && !status.Closed() && !slices.Contains(later, word)
+}
+
+// readRemaining finds the items of a section of what is open that have no box. What only names
+// an open task is no other work.
+func (o *odd) readRemaining(s doc.Section) {
+	for _, line := range s.Head().Lines() {
+		it := doc.ItemOf(line.Text)
+		status, rest := says(it.Marked())
+		id, _ := o.family.match(rest)
+		named := o.find(id.id)
+		_, box := o.boxes[line.No]
+		if it.Bullet == "" || it.Indented || box || status.Closed() || named != nil && !named.status().Closed() || slices.Contains(nothing, doc.Fold(it.Text)) {
+			continue
+		}
+		at := o.file.At(line.No)
+		if !slices.ContainsFunc(o.loose, func(b loose) bool { return b.place.source == at }) {
+			o.loose = append(o.loose, loose{text: strings.Trim(it.Text, "* "), place: place{source: at}})
+		}
+	}
+}
+
+// nothing are the items of a list that has none.
+var nothing = []string{"", "none", "n/a", "nothing", "no", "none remaining", "nothing remaining"}
 
 // tasksIn reports whether a section has tasks, or what was meant as one, that are open if that
 // is asked for.

@@ -37,11 +37,17 @@ func Open(fsys fs.FS, r *reprise.Run) []reprise.Listed {
 }
 
 // below returns the end of the lines, from at on, that belong to the task right before
-// them.
+// them. A blank line is one of them if another one follows that is.
 func below(lines []string, at int) int {
 	end := at
-	for end < len(lines) && strings.TrimSpace(lines[end]) != "" && indent(lines[end]) > indent(lines[at-1]) {
-		end++
+	for i := at; i < len(lines); i++ {
+		if strings.TrimSpace(lines[i]) == "" {
+			continue
+		}
+		if indent(lines[i]) <= indent(lines[at-1]) {
+			break
+		}
+		end = i + 1
 	}
 	return end
 }
@@ -91,7 +97,7 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 	}
 	first, _, _ := strings.Cut(was.Text, "\n")
 	at, replaces := len(lines), false
-	if i := find(func(i int) bool { return read.idAt(i+1) == "" && says(lines[i]) == says(first) }); i >= 0 {
+	if i := find(func(i int) bool { return read.idAt(i+1) == "" && letters(lines[i]) == letters(first) }); i >= 0 {
 		lines, at, replaces = slices.Delete(lines, i, below(lines, i+1)), i, true
 	} else if i := find(func(i int) bool { return anchor(lines[i]) == was.After }); i >= 0 && was.After != "" {
 		within := func(i int) bool { return shown[i] || indent(lines[i]) > indent(was.Text) }
@@ -112,8 +118,8 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 	return changes.Edits()
 }
 
-// says returns the letters and digits after a box, or what was meant as one.
-func says(line string) string {
+// letters returns the letters and digits after a box, or what was meant as one.
+func letters(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.L, unicode.N) {
 			return r

@@ -58,7 +58,7 @@ func TestA_task_that_was_made_another_line_is_put_back_in_its_place(t *testing.T
 	was := reprise.Listed{ID: "2", Title: "Two", Text: "- [ ] 2. Two\n  with care", After: "- [ ] 1. One"}
 	const back = "- [ ] 2. Two\n  with care\n"
 	for now, want := range map[string]string{
-		"- [ ] ~~2. Two~~\n  with care\n- [ ] 3. Three\n":                back + "- [ ] 3. Three\n",
+		"- [ ] ~~2. Two~~\n  with care\n- [ ] 3. Three\n":                "- [ ] ~~2. Two~~ (pending)\n  with care\n- [ ] 3. Three\n",
 		"> - [ ] 2. Two\n- [ ] 3. Three\n":                               back + "- [ ] 3. Three\n",
 		"- 2. Two\n  with care\n":                                        back,
 		"```\n- [ ] 2. Two\n```\n- [ ] 3. Three\n":                       back + "```\n- [ ] 2. Two\n```\n- [ ] 3. Three\n",

@@ -1,0 +1,289 @@
+package checklist
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// usual are the words for a status that mean the same in every tool, as a value and beside a
+// task.
+var usual = map[reprise.Status][]string{
+	reprise.Pending: {
+		"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready", "not done", "not complete", "not completed", "not finished",
+		"not implemented", "not yet started", "not yet done", "not yet complete", "not yet implemented", "incomplete", "unfinished", "待办", "待处理", "待开始", "未开始", "未完成",
+	},
+	reprise.InProgress: {
+		"in progress", "started", "doing", "wip", "working", "running", "/", "partial", "partially done", "partially complete", "partially completed", "partially implemented", "进行中",
+	},
+	reprise.InReview: {"in review", "review", "needs review", "ready for review"},
+	reprise.Done:     {"done", "complete", "completed", "finished", "closed", "passed", "已完成", "完成"},
+	reprise.Failed:   {"failed"},
+	reprise.Blocked:  {"blocked", "on hold", "paused", "deferred", "postponed", "阻塞", "已阻塞", "延期"},
+	reprise.Skipped:  {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix", "已跳过", "已取消", "取消"},
+}
+
+// Some words say more in one place than in another. Beside a task, the vague ones are as likely
+// what it is about, and the loud ones say how far it is only in capitals. What an agent adds to
+// its own task with one of the wary ones is not the word of someone who is done.
+var (
+	vague = []string{"open", "new", "planned", "queued", "ready", "backlog", "spec ready", "started", "doing", "working", "running", "/", "in review", "review", "needs review", "ready for review"}
+	loud  = []string{"moved", "removed"}
+	wary  = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed"}
+	// later are those that put a task off, as those for Skipped do: a box that is ticked beside
+	// one of them says that nothing is left to do here, not that it was done.
+	later = []string{"deferred", "postponed", "延期"}
+)
+
+// signs are what people put before or behind a task in place of a word.
+var signs = map[reprise.Status]string{
+	reprise.Pending: "☐⬜🔲🔳", reprise.InProgress: "⏳⌛🔄🚧", reprise.Failed: "❌✗✘", reprise.Done: "✅☑✓✔", reprise.Blocked: "⏸⛔🚫", reprise.Skipped: "⏭",
+}
+
+// spoken are the words that say beside a task how far it is, folded, and the signs.
+var spoken = sync.OnceValue(func() map[string]reprise.Status {
+	out := map[string]reprise.Status{}
+	for status, words := range usual {
+		for _, word := range words {
+			if !slices.Contains(vague, word) {
+				out[doc.Fold(word)] = status
+			}
+		}
+	}
+	for status, signs := range signs {
+		for _, sign := range signs {
+			out[string(sign)] = status
+		}
+	}
+	for _, word := range loud {
+		out[word] = reprise.Skipped
+	}
+	return out
+})
+
+// phrases are the words to look for, and those that are wary, by their first word, the longest
+// first. Those of scripts without blanks are by "".
+var phrases = sync.OnceValue(func() map[string][][]string {
+	words := slices.Clone(wary)
+	for word := range spoken() {
+		words = append(words, word)
+	}
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	out := map[string][][]string{}
+	for _, word := range words {
+		first := ""
+		if word[0] < utf8.RuneSelf {
+			first, _, _ = strings.Cut(word, " ")
+		}
+		out[first] = append(out[first], strings.Fields(word))
+	}
+	return out
+})
+
+// lookFor calls yield with the places of such words in a text.
+func lookFor(text string, yield func(from, to int)) {
+	letters := func(text string) int {
+		return len(text) - len(strings.TrimLeftFunc(text, func(r rune) bool { return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }))
+	}
+	fits := func(from int, phrase []string) (to int) {
+		to = from
+		for i, word := range phrase {
+			if i > 0 {
+				to += len(text[to:]) - len(strings.TrimLeft(text[to:], " _'’-"))
+			}
+			end := to + len(word)
+			if end > len(text) || !strings.EqualFold(text[to:end], word) || word[0] < utf8.RuneSelf && letters(text[to:]) != len(word) {
+				return -1
+			}
+			to = end
+		}
+		return to
+	}
+	for from := 0; from < len(text); {
+		first, n := "", letters(text[from:])
+		if r, size := utf8.DecodeRuneInString(text[from:]); n > 0 {
+			first = strings.ToLower(text[from : from+n])
+		} else if n = size; r < '⌛' {
+			from += n
+			continue
+		}
+		for _, phrase := range phrases()[first] {
+			if to := fits(from, phrase); to > 0 {
+				yield(from, to)
+				n = to - from
+				break
+			}
+		}
+		from += n
+	}
+}
+
+// saying is what something beside a task says of it.
+type saying struct {
+	status   reprise.Status
+	mark     string // as written, with what sets it off
+	from, to int    // where that is in the text
+	label    bool   // it is what a colon follows
+	putOff   bool   // not to be done, or not now
+	struck   bool   // through, which people also do to what is done
+}
+
+// struck matches a text that is struck through. A single word that is struck through was
+// replaced by those after it.
+var struck = regexp.MustCompile(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\S*$|[^\s\pL\pN\x60,/&+]|(?i:removed|moved|deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped)\b))`)
+
+// sayings returns what a text beside a box, or that of an item or a heading, says about how far
+// its task is: words and signs at the beginning and the end, set off from the rest by brackets,
+// stars, a colon, a dash or the end of a sentence, words behind "Status:", and that it is struck
+// through. Elsewhere, and in backticks, they are what the task is about. In what an agent adds to
+// its own task they count with whatever follows them.
+func sayings(text string, added bool) (out []saying) {
+	if at := struckIn(text); at != nil && !added {
+		out = append(out, saying{status: reprise.Skipped, mark: text[:at[1]], to: at[1], putOff: true, struck: true})
+	}
+	lookFor(text, func(from, to int) {
+		word := text[from:to]
+		status, known := spoken()[cmp.Or(doc.Fold(word), word)]
+		s := saying{status: status, from: from, to: to, putOff: status == reprise.Skipped || slices.Contains(later, doc.Fold(word))}
+		if !known {
+			s.status = reprise.Pending
+		}
+		quiet := !known || slices.Contains(loud, strings.ToLower(word)) && word != strings.ToUpper(word) && !bracketed(text, from, to)
+		if strings.Count(text[:from], "`")%2 == 1 || quiet && !added {
+			return
+		}
+		if added && s.beside(text) || s.setOff(text, word) {
+			s.mark = strings.TrimSpace(text[s.from:s.to])
+			out = append(out, s)
+		}
+	})
+	return out
+}
+
+// struckIn returns where a text is struck through as a whole.
+func struckIn(text string) []int {
+	if !strings.Contains(text, "~~") {
+		return nil
+	}
+	return struck.FindStringIndex(text)
+}
+
+// bracketed reports whether brackets hold a piece of a text and nothing else.
+func bracketed(text string, from, to int) bool {
+	return from > 0 && to < len(text) && strings.IndexByte("([", text[from-1]) >= 0 && strings.IndexByte(")]", text[to]) >= 0
+}
+
+// starts returns the part of a text before a word without what surrounds the word, and whether
+// something new begins with it.
+func starts(before string) (rest string, begins bool) {
+	rest = strings.TrimRight(before, " \t*_~\ufe0f")
+	if label := statusLabel.FindStringIndex(rest); label != nil {
+		rest = strings.TrimRight(rest[:label[0]], " \t*_~\ufe0f")
+		return rest, true
+	}
+	last, size := utf8.DecodeLastRuneInString(rest)
+	_, sign := spoken()[string(last)]
+	spaced := rest != before
+	switch {
+	case rest == "", bold.MatchString(before), strings.ContainsRune("([{（［【—–⚠", last), sign && last >= '⌛':
+		return rest, true
+	case last == '-' && spaced:
+		return rest, strings.HasSuffix(rest[:len(rest)-size], " ")
+	}
+	return rest, spaced && strings.ContainsRune(";.:", last)
+}
+
+var (
+	statusLabel = regexp.MustCompile(`(?i)(?:^|[\s(\[*_—–-])(?:(?:status|状态)[*_]*[:：][*_]*|\[.\] =)$`)
+	statusLine  = regexp.MustCompile(`^(?i:[*_]*(?:status|状态)[*_]*[:：])`)
+	bold        = regexp.MustCompile(`\s(?:\*\*|__)$`)
+	// goesOn matches what comes behind a word that is set off, and reason what does behind one in
+	// capitals as well.
+	moves  = regexp.MustCompile(`^(?i:to|until|till)\b`)
+	goesOn = regexp.MustCompile(`^(?:[:：;—–(（]|-\s|(?i:to|until|till|because|per|due to|since)\b)`)
+	reason = regexp.MustCompile(`^(?:[.,]|(?i:by|on|for|as|yet|in)\b)`)
+)
+
+// setOff reports whether a word is set off from the rest of a text, and extends it to what sets
+// it off.
+func (s *saying) setOff(text, word string) bool {
+	const opening, closing = "([{（［【", ")]}）］】"
+	before, begins := starts(text[:s.from])
+	after := text[s.to:]
+	behind := strings.TrimLeft(after, " \t*_~\ufe0f")
+	last, size := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(behind)
+	sign, shouts := doc.Fold(word) == "", word == strings.ToUpper(word) && word != strings.ToLower(word)
+	labelled := statusLabel.MatchString(strings.TrimRight(text[:s.from], " \t*_~"))
+	starred := strings.HasSuffix(text[:s.from], "**") || strings.HasSuffix(text[:s.from], "__")
+	ends := strings.Trim(behind, " \t.!*_~"+opening+closing) == ""
+	follows := sign || ends || goesOn.MatchString(behind) || starred && (shouts || strings.HasPrefix(after, "**") || strings.HasPrefix(after, "__")) ||
+		shouts && (reason.MatchString(behind) || s.status == reprise.Pending && word[0] == 'N')
+	switch end := strings.IndexAny(behind, opening+closing); {
+	case sign && ends && !begins:
+		return true
+	case !begins || last == ':' && !labelled && !shouts && !moves.MatchString(behind):
+		return false
+	case strings.ContainsRune(opening, last): // all of them, at the beginning or the end
+		if end < 0 || !follows && !shouts && !strings.ContainsRune(closing, next) {
+			return false
+		}
+		_, width := utf8.DecodeRuneInString(behind[end:])
+		s.from, s.to = len(before)-size, len(text)-len(behind)+end+width
+		tail := strings.TrimLeft(text[s.to:], " \t.!*_~")
+		if strings.Trim(text[:s.from], " \t*_~") == "" {
+			return !strings.HasPrefix(text[s.to:], "(") // a link
+		}
+		return tail == "" || strings.HasPrefix(tail, "(") || strings.HasPrefix(tail, "（")
+	case labelled:
+		s.from, s.to = len(before), len(text)
+		return before == "" || follows
+	case before == "":
+		s.from, s.to = 0, len(text)-len(behind)
+		if s.label = next == ':' || next == '：'; s.label {
+			s.to += utf8.RuneLen(next)
+		}
+		return follows
+	case strings.ContainsRune("—–-;.:", last):
+		s.from = len(before) - size
+	default:
+		s.from = len(before)
+	}
+	s.to = len(text)
+	return follows
+}
+
+// beside reports whether something new begins with a word, or whether it denies wherever it is,
+// and extends the word to the end.
+func (s *saying) beside(text string) bool {
+	word := doc.Fold(text[s.from:s.to])
+	_, begins := starts(text[:s.from])
+	before := strings.TrimRight(text[:s.from], " ")
+	denies := strings.HasPrefix(word, "not ") && s.status == reprise.Pending
+	return begins || denies || strings.HasSuffix(before, ",") || word == ""
+}
+
+// says returns what is said before a text, else behind it, and the text without that.
+func says(text string) (status reprise.Status, rest string) {
+	for _, s := range sayings(text, false) {
+		return s.status, strings.TrimSpace(text[:s.from] + text[s.to:])
+	}
+	return reprise.Unknown, text
+}
+
+// closes returns what is said behind a text.
+func closes(text string) reprise.Status {
+	for _, s := range sayings(text, false) {
+		if s.from > 0 {
+			return s.status
+		}
+	}
+	return reprise.Unknown
+}

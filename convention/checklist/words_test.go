@@ -1,0 +1,107 @@
+package checklist_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"reprise"
+	pick "reprise/internal/sample"
+)
+
+// notDone are the words and signs that say of a task that it is not done.
+var notDone = []string{
+	"pending", "not started", "not done", "not finished", "not completed", "not implemented", "incomplete", "unfinished", "in progress", "wip", "partial", "partially done",
+	"blocked", "on hold", "paused", "failed", "⏳", "🔄", "🚧", "❌", "✗", "☐", "⬜", "⏸", "⛔",
+}
+
+// putOff are those that say that it will not be done, or not now.
+var putOff = []string{"deferred", "postponed", "skipped", "cancelled", "canceled", "dropped", "obsolete", "superseded", "⏭"}
+
+// said are the places where people say how far a task is. WORD stands for the word, and ID for
+// what the task has in place of a number.
+var said = []string{
+	"ID the task (WORD)", "ID the task [WORD]", "ID the task (WORD).", "ID the task — WORD", "ID the task - WORD", "ID the task – WORD", "ID the task. WORD", "ID the task **WORD**", "ID the task (Status: WORD)",
+	"ID the task Status: WORD", "ID the task\n  Status: WORD", "ID the task\n  - **Status**: WORD", "ID [WORD] the task", "ID (WORD) the task", "ID **WORD** the task", "ID **WORD**: the task", "ID WORD: the task",
+	"ID WORD — the task", "[WORD] ID the task", "(WORD) ID the task", "**WORD** ID the task", "WORD: ID the task", "ID the task (WORD: no key)", "ID the task (WORD - no key)", "ID the task — WORD (no key)",
+}
+
+// However a line that stands for a task says that the task is not done, the list is never further
+// along than before, and the line does not vanish.
+func TestWhat_says_that_a_task_is_not_done_never_makes_the_list_more_complete(t *testing.T) {
+	t.Parallel()
+	drawn, n := pick.Every(t, 4), 0
+	for _, c := range []struct{ family, name, head, id, other string }{
+		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n", "T002", "T001"},
+		{"openspec", "openspec/changes/a/tasks.md", "## 1. Work\n\n", "1.2", "1.1"},
+		{"kiro", ".kiro/specs/a/tasks.md", "# Implementation Plan\n\n", "2.", "1."},
+		{"openspec", "openspec/changes/a/tasks.md", "## Work\n\n", "Write", "Read"}, // without numbers
+	} {
+		for _, place := range said {
+			if c.id == "Write" && !strings.HasPrefix(place, "ID the task") {
+				continue // where a number would be, words are what the task is about
+			}
+			for i, word := range append(notDone, putOff...) {
+				for _, word := range slices.Compact([]string{word, strings.ToUpper(word)}) {
+					for _, bullet := range []string{"- [x] ", "- [ ] ", "- "} {
+						if n++; !drawn(n) {
+							continue
+						}
+						line := bullet + strings.NewReplacer("WORD", word, "ID", c.id).Replace(place)
+						run := loadList(t, c.family, c.name, c.head+"- [x] "+c.other+" it\n"+line+"\n")
+						p := run.Progress()
+						if p.Done-p.Skipped > 1 {
+							t.Errorf("%s %q is done: %s, %s", c.family, line, run.State, run.Reason)
+						}
+						plain := bullet == "- " && (i >= len(notDone) || c.id == "Write" || word == "❌" || word == "✗")
+						if i < len(notDone) && run.State == reprise.Complete && !plain || bullet != "- " && p.Total != 2 {
+							t.Errorf("%s %q: %s, %s", c.family, line, run.State, run.Reason)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
+	t.Parallel()
+	const waits, goes = reprise.Waiting, reprise.Complete
+	for _, c := range []struct {
+		more    string
+		want    reprise.State
+		total   int
+		skipped int
+	}{
+		// The legend of the marks is no task, and may say that a tick is none.
+		{"\nLegend: [x] = done, [ ] = open\n", goes, 2, 0},
+		{"\n## Legend\n- [ ] Not started\n- [x] Done\n- [~] In progress\n- [x] means completed\n", goes, 2, 0},
+		{"\nLegend: [x] = in progress\n", waits, 2, 0},
+		{"\n- [x]: in progress\n", waits, 2, 0},
+		{"\nx = cancelled\n", goes, 2, 2},
+		{"\n- [ ] Done\n", waits, 2, 0}, // not what an open box means
+		// Sections of what is open.
+		{"\n## Remaining Tasks\n- wire the login\n", waits, 2, 0},
+		{"\n## ⏳ Pending\n1. wire the login\n", waits, 2, 0},
+		{"\n## Not Done\n- T002 b\n", waits, 2, 0},
+		{"\n## Remaining Tasks\n- None\n", goes, 2, 0},
+		{"\n## Remaining Tasks\n- ✅ wire the login\n\n## Open Questions\n- why\n\n## Pending States\n- yellow\n", goes, 2, 0},
+		// Items among their siblings.
+		{"- [T003] c\n", waits, 2, 0},
+		{"- NOT DONE: T003 c\n", waits, 2, 0},
+		{"- NOT DONE: wire the login\n", waits, 2, 0},
+		{"- [x] [PENDING] T003 c\n", waits, 3, 0},
+		{"- [x] ~~T003~~\n", goes, 3, 0},
+		{"- [x] ~~T003 c~~ (cancelled)\n", goes, 3, 1},
+		{"- [x] T003 c (deferred to v2)\n", goes, 3, 1},
+		{"- [x] write the docs (partial)\n", waits, 2, 0},
+		{"- [x] T003 show `pending` (blocked by T002), failed and deferred jobs\n", goes, 3, 0},
+		{"- [x] T003 add a status column: pending, done or failed\n", goes, 3, 0},
+		{"- [x] T003 TODO: take out the flags\n", goes, 3, 0},
+	} {
+		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n- [x] T002 b\n"+c.more)
+		if p := run.Progress(); run.State != c.want || p.Total != c.total || p.Skipped != c.skipped {
+			t.Errorf("%q: %s, %s", c.more, run.State, run.Reason)
+		}
+	}
+}
