@@ -191,13 +191,15 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 	if err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(mapKeys(answers)) {
-		q, _ := w.question(id)
-		if w.run.Question(id) == nil {
-			if err := w.record(ctx, w.willAsk(id)); err != nil {
+	for _, ask := range w.foreseen { // who answers one was shown all of them
+		if w.run.Question(ask.Question) == nil {
+			if err := w.record(ctx, w.willAsk(ask.Question)); err != nil {
 				return err
 			}
 		}
+	}
+	for _, id := range slices.Sorted(mapKeys(answers)) {
+		q, _ := w.question(id)
 		if q.Answered && sameAnswer(q.Answer, answers[id]) {
 			continue
 		}

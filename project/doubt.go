@@ -103,7 +103,7 @@ func doubts(v *View) (out []Doubt) {
 	if !v.Run.State.Open() || v.Run.State == reprise.Unreadable {
 		return nil
 	}
-	lost, claimed, begun, unknown := doubtful(v)
+	lost, claimed, begun, unknown, far := doubtful(v)
 	for _, sort := range []struct {
 		ends                []reprise.Event
 		prefix, again, code string
@@ -141,6 +141,8 @@ func doubts(v *View) (out []Doubt) {
 			says, asks := sort.one, "Is it done?"
 			if len(ends) > 1 {
 				says, asks, d.Each = sort.many, "Are they done?", askEach
+			} else if sort.prefix == ClaimedPrefix {
+				d.Skip = v.skips(ends[0].Step)
 			}
 			d.Finding = reprise.Finding{Code: sort.code, Message: sort.told(stepsOf(ends))}
 			if len(ends) == 1 && sort.prefix == LostPrefix {
@@ -152,14 +154,23 @@ func doubts(v *View) (out []Doubt) {
 	for _, end := range unknown { // what the files say of one tells nothing about another
 		d := Doubt{
 			Prefix: UnknownPrefix, Ends: []reprise.Event{end}, Done: isDone, Again: "do it",
+			Skip:    v.skips(end.Step),
 			Finding: reprise.Finding{Code: reprise.CodeUnknownStatus, Message: "whether " + end.Step + " was done is unknown: nothing after it is started until you decide"},
 		}
-		if v.canSkip(end.Step) {
-			d.Skip = "leave it out"
+		d = d.about(v.Run, end.Step+" is not clearly marked done or open in the run's files. Is it done?")
+		if !far[end.Step] || v.Run.Question(d.Question.ID) != nil {
+			out = append(out, d)
 		}
-		out = append(out, d.about(v.Run, end.Step+" is not clearly marked done or open in the run's files. Is it done?"))
 	}
 	return append(append(out, removed(v)...), v.overwritten()...)
+}
+
+// skips returns the answer that a step is left out, "" where the files cannot say that.
+func (v *View) skips(step string) string {
+	if !v.canSkip(step) {
+		return ""
+	}
+	return "leave it out"
 }
 
 // asksEach reports whether a person wanted to be asked about each step alone.
@@ -206,9 +217,11 @@ func removed(v *View) []Doubt {
 
 // doubtful returns the ends of steps up to the next one: those the files lost, those that
 // only the files mark done, those that only the files mark started, and those whose
-// status the files do not say. What reopened a step in the files, git or an editor, an
+// status the files do not say. far are those of the latter that come after the next one: about
+// them nothing is asked before their turn, but what is asked stays. What reopened a step in the files, git or an editor, an
 // agent or a person, cannot be seen: whether the work has to be done again is asked.
-func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
+func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event, far map[string]bool) {
+	far = map[string]bool{}
 	r := v.Run
 	point := len(r.Steps)
 	if len(r.Next) > 0 {
@@ -235,11 +248,11 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 		case r.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
 			// Its start is lost, and with it whether it may be repeated.
 			begun = append(begun, end(s))
-		case s.Status == reprise.Unknown && i <= point && v.asksUnknown(s):
-			unknown = append(unknown, end(s))
+		case s.Status == reprise.Unknown && v.asksUnknown(s):
+			unknown, far[s.ID] = append(unknown, end(s)), i > point
 		}
 	}
-	return lost, claimed, begun, unknown
+	return lost, claimed, begun, unknown, far
 }
 
 // asksUnknown reports whether to ask about a step whose status is unknown: the step is in

@@ -107,7 +107,11 @@ func onlyStatus(t *testing.T, f checklist.Family, l realList, next []byte, s rep
 		if i+1 <= s.Source.Line || indent(was[i]) <= indent(was[s.Source.Line-1]) { // a box below the task is ticked with it
 			changed++
 		}
-		if f.Form == checklist.Boxes && (len(was[i]) != len(now[i]) || differ(was[i], now[i]) != 1) {
+		line := now[i]
+		if s.Status == reprise.Blocked && i+1 == s.Source.Line { // where the text puts it off, a tick alone says that it is left out
+			line = bytes.TrimSuffix(line, []byte(" (done)"))
+		}
+		if f.Form == checklist.Boxes && (len(was[i]) != len(line) || differ(was[i], line) != 1) {
 			t.Errorf("%s:%d: %s became %s", l.path, i+1, was[i], now[i])
 		}
 	}
