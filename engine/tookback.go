@@ -32,18 +32,18 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if err != nil || !known && f.Recalled { // another machine may have had it
 		return nil, unanswered(repo, err)
 	}
-	places := []string{on}
-	if f.Recalled {
-		places = append(places, "HEAD")
-	}
-	for _, at := range places {
-		_, is, err := repo.Resolve(ctx, at)
-		if kept := false; err == nil && is && known {
-			if kept, err = repo.IsAncestor(ctx, f.Head, at); kept {
-				return nil, nil
-			}
+	if known && there {
+		if kept, err := repo.IsAncestor(ctx, f.Head, now); kept || err != nil {
+			return nil, unanswered(repo, err)
 		}
-		if err != nil {
+	}
+	if known && f.Recalled {
+		head, is, err := repo.Resolve(ctx, "HEAD")
+		if kept := false; err == nil && is {
+			kept, err = repo.IsAncestor(ctx, f.Head, head)
+			known = !kept
+		}
+		if err != nil || !known {
 			return nil, unanswered(repo, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -310,6 +311,13 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	commit, _, err := c.Commit(ctx, message, o)
 	if err != nil {
 		return nil, err
+	}
+	if len(c.unread) > 0 && end.Result.Outcome == agent.Done {
+		end.Result.Outcome, end.Result.Reason = agent.Failed, "it left files that git cannot read: "+strings.Join(c.unread[:min(len(c.unread), 5)], ", ")
+		told.Result.Outcome, told.Result.Reason = end.Result.Outcome, end.Result.Reason
+		if commit, err = c.again(ctx, commit, told, &in.Start); err != nil {
+			return nil, err
+		}
 	}
 	ref := AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere)
 	for pause := time.Second; ; pause = min(2*pause, maxPause) {

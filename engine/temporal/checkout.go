@@ -24,6 +24,7 @@ type Checkout struct {
 	folder string // of the project in it
 	tip    commit // what Base says; only a turn's
 	still  *journal.Still
+	unread []string // files that no commit has because git cannot read them
 }
 
 // Checkout makes a folder with the files of a commit of the mirror, which writes nothing to
@@ -247,14 +248,18 @@ func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (c *Checkout) feed(ctx context.Context, in []byte, args ...string) (string, error) {
-	var where []string
+	return gitWith(ctx, c.Dir, c.where(), in, args...)
+}
+
+// where says where git finds what is not in the folder.
+func (c *Checkout) where() []string {
 	switch {
 	case c.own != nil:
-		where = []string{"GIT_DIR=" + filepath.Join(c.own.Dir, ".git"), "GIT_WORK_TREE=" + c.Dir}
+		return []string{"GIT_DIR=" + filepath.Join(c.own.Dir, ".git"), "GIT_WORK_TREE=" + c.Dir}
 	case c.index != "":
-		where = []string{"GIT_INDEX_FILE=" + c.index}
+		return []string{"GIT_INDEX_FILE=" + c.index}
 	}
-	return gitWith(ctx, c.Dir, where, in, args...)
+	return nil
 }
 
 // adopt puts into the index what the agent committed up to head, and files that it staged

@@ -106,7 +106,7 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 		if stays, err = c.ownBut(own, o.Journal); err == nil {
 			_, err = c.git(ctx, append([]string{"add", "-A", "-f", "--", "."}, stays...)...)
 		}
-	} else if _, err = c.git(ctx, "add", "-A", "--", "."); err == nil {
+	} else if err = c.addAll(ctx); err == nil {
 		_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
 		if o.Journal {
 			for _, files := range o.journals() {
@@ -127,7 +127,7 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 		}
 	}
 	if len(also) > 0 {
-		if _, err := c.git(ctx, append([]string{"add", "-A", "-f", "--"}, also...)...); err != nil {
+		if err := c.heed(c.git(ctx, append([]string{"add", "-A", "-f", "--ignore-errors", "--"}, also...)...)); err != nil {
 			return err
 		}
 	}

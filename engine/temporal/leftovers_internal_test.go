@@ -57,7 +57,7 @@ func TestWhat_an_agent_leaves_in_the_git_folder(t *testing.T) {
 // started again. (issue 19)
 func TestWork_that_git_cannot_commit_is_kept(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo w > a.txt; git init -q sub'], outputs: [a.txt], on_crash: rerun}\n")
+	b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo w > a.txt; git rev-parse HEAD > .git/MERGE_HEAD'], outputs: [a.txt], on_crash: rerun}\n")
 	a := b.worker("one")
 	d := b.decided(a)
 	_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
