@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -78,6 +79,31 @@ func (w *work) missing(f *Attempt) string {
 		return ""
 	}
 	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
+}
+
+// emptied says which of the files that an attempt should have left are empty although
+// commits made since it began gave them content: an attempt whose end no one saw did not
+// leave them so. It is "" if there are none.
+func (w *work) emptied(ctx context.Context, f *Attempt) (string, error) {
+	var names []string
+	for _, e := range f.Expect {
+		if now, err := w.hash(e.Path); err == nil && now == reprise.HashOf(nil) {
+			names = append(names, e.Path)
+		}
+	}
+	if len(names) == 0 || !f.Recalled || f.Head == "" || f.Dir == "" {
+		return "", nil
+	}
+	repo, err := w.repoAt(ctx, f.Dir)
+	if repo == nil || err != nil {
+		return "", err
+	}
+	filled, err := repo.Filled(ctx, f.Head)
+	names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(filled, name) })
+	if len(names) == 0 {
+		return "", err
+	}
+	return "what it left was emptied since: " + strings.Join(names, ", "), nil
 }
 
 // whyUnread is why a file cannot be read, without its name.

@@ -125,6 +125,11 @@ func (w *work) look(ctx context.Context, s *Seen) (err error) {
 		return nil
 	}
 	s.Missing, s.MadeBefore = w.missing(&s.Attempt), w.madeBefore(&s.Attempt)
+	if s.Missing == "" {
+		if s.Missing, err = w.emptied(ctx, &s.Attempt); err != nil {
+			return err
+		}
+	}
 	if s.Filed = ""; s.Result.Outcome != agent.Done {
 		s.Reply = w.reply(&s.Attempt)
 	}

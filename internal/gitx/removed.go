@@ -90,3 +90,16 @@ func (r *Repo) Wrote(ctx context.Context, commits []string) (map[string][]string
 	}, "--root", "--no-renames", "--diff-filter=AM")
 	return out, cmp.Or(err, over)
 }
+
+// Filled lists the files to which the commits of the head since base gave content.
+func (r *Repo) Filled(ctx context.Context, base string) (out []string, err error) {
+	if !objectName(r.head) || !objectName(base) {
+		return nil, nil
+	}
+	err = r.diffTrees(ctx, []string{r.head + " " + base}, func(e Edited) {
+		if !none(e.Is) && e.Is != empty(len(e.Is)) {
+			out = append(out, relSlash(r.prefix, e.Name))
+		}
+	}, "--no-renames")
+	return out, err
+}
