@@ -157,6 +157,3 @@ func (h *foresight) Start(_ context.Context, f *Attempt) error {
 	h.served, h.unserved = err == nil, cmp.Or(h.unserved, err)
 	return nil
 }
-
-// Await implements Hands.
-func (h *foresight) Await(context.Context, time.Time) (*End, error) { return nil, errShown }
