@@ -321,9 +321,12 @@ func (r *Run) Clone() *Run {
 // RestsOn returns the steps that may have been built on the given one, including itself:
 // those that need it. If the steps of the kind do not list all their needs, it returns
 // all later steps if the given one is done or if no needs are recorded. Nothing is built
-// on an optional step.
+// on an optional step, or on one that was left out.
 func (r *Run) RestsOn(at int) map[string]bool {
 	after := r.Steps[at:]
+	if after[0].Status == Skipped {
+		return map[string]bool{after[0].ID: true}
+	}
 	needs := slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
 	all := !r.Kind.Facts().Needs && (after[0].Status.Closed() || !needs && !after[0].Optional)
 	out := map[string]bool{after[0].ID: true}

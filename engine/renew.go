@@ -114,7 +114,7 @@ func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, with
 	if err != nil {
 		return err
 	}
-	return mustBeOut(run, without, nil)
+	return mustBeOut(l, dry, run, without, nil)
 }
 
 // renew completes the fresh start that is the last event of the journal.

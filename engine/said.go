@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
 	}
-	return events, mustBeOut(run, out, closed)
+	return events, mustBeOut(w.layout, w.led.Files(), run, out, closed)
 }
 
 // skippedGroup are the events that skip the open steps of a question, and those that
@@ -77,14 +78,14 @@ func (w *work) imagined(ctx context.Context, dry *durable.DryRun, events []repri
 
 // mustBeOut says which of the steps to skip the files would not skip, and which question
 // they would not close.
-func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
+func mustBeOut(l reprise.Layout, files fs.FS, run *reprise.Run, steps []string, closed []reprise.Event) error {
 	for _, step := range steps {
 		switch s := run.Step(step); {
 		case s == nil:
 			return &StepError{Run: "resume " + run.ID, Why: "skip " + step + ": its files have no such step", Todo: "`reprise check RUN` shows its steps"}
 		case !s.Status.Closed():
 			return &StepError{
-				Run: "resume " + run.ID, Why: fmt.Sprintf("skip %s: its files have no place for that: it would still be %s", step, s.Status),
+				Run: "resume " + run.ID, Why: fmt.Sprintf("skip %s: %s: it would still be %s", step, whyNotOut(l, files, run, step), s.Status),
 				Todo: "`reprise resume RUN` does it",
 			}
 		}
@@ -98,6 +99,16 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 		}
 	}
 	return nil
+}
+
+// whyNotOut says why the files cannot say that a step is skipped.
+func whyNotOut(l reprise.Layout, files fs.FS, run *reprise.Run, step string) string {
+	if recorder, ok := l.(reprise.Recorder); ok {
+		if _, err := recorder.Record(files, run, leftOut(step)); err != nil {
+			return strings.TrimSuffix(err.Error(), ": "+reprise.ErrCannotRecord.Error())
+		}
+	}
+	return "its files have no place for that"
 }
 
 // recordChoice records what a person chose for single steps: all of it or, after a crash,

@@ -72,8 +72,8 @@ type Family struct {
 	// a person approved the tasks.
 	Approval [2]string
 	// Unnumbered allows tasks without an id; for boxes, only if no item in the list has
-	// one, and, with Item and Within, only below such a heading. The first words of the
-	// item are then its id.
+	// one, and, with Item and Within, only below such a heading or, in a folder that has the
+	// name of the tool, where there is none. The first words of the item are then its id.
 	Unnumbered bool
 	// Shared says that other files may be in the same places: a file without tasks, and
 	// without the heading or the key of a list, is not one, unless the tool's other files

@@ -122,6 +122,7 @@ func TestWhat_looks_like_a_task_or_says_that_it_is_open_is_not_passed_over(t *te
 		{"conductor", conductor, "## Phase 1: a\n- [x] Task: b\n- [x] c\n- [x] d\n", "## Notes\n- Task: as above\n", goes},
 		{"superpowers", plan, "### Task 1: a\n- [x] b\n", "### Task 2: c\nWrite it.\n### Task 3: d (TODO)\n1. e\n", waits},
 		{"superpowers", plan, "### Task 1: a\n- [x] b\n", "### Task 2: c ✅\nWrite it.\n", goes},
+		{"superpowers", "docs/superpowers/plans/a.md", "## Setup\n- [x] b\n", "- [x] c\n", goes}, // whatever its headings are called
 		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n## Phase 2: c 🚧 IN PROGRESS\n- [x] d\n", "## Phase 3: e ⏳\n- f\n", waits},
 		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## Phase 2: c 🚧 IN PROGRESS\n- [x] d\n", waits},
 		{"planfiles", files, "# Task Plan\n## Phase 1: a ✅ COMPLETE\n- b\n", "## 🔄 Phase 2: c\n- [x] d\n", waits},

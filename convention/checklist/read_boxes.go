@@ -58,7 +58,7 @@ func (l *list) readBoxes() {
 		if _, _, legend := l.family.explains("[" + c.Mark + "] " + c.Text); !ok && (legend || "["+c.Mark+"]" == l.family.Parallel) {
 			continue // the legend of a mark
 		}
-		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "") {
+		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "" || len(l.phases) == 0 && l.atHome()) {
 			it.id, ok = idOf(c.Text), idOf(c.Text) != ""
 		}
 		if !ok {
@@ -97,6 +97,10 @@ func (l *list) readBoxes() {
 	l.readTwice(sections)
 	l.group()
 }
+
+// atHome reports whether the list is in a folder that has the name of its tool: there a list of
+// boxes is one, whatever its headings are called.
+func (l *list) atHome() bool { return strings.Contains(l.file.Path, "/"+l.family.Name+"/") }
 
 // extent returns the line up to which boxes are below another one: those with more
 // indentation or, if the box is the heading of those after it, those with its number. Such

@@ -51,7 +51,8 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		status = reprise.Pending // that it is open again can be said
 	}
 	if read.lacks(it, status) && read.unlisted(status) {
-		return nil, ledger.Cannot("%s names no word for %s under %s: add one", r.Path, status, l.family.Statuses)
+		word := slices.Concat(l.family.Words[status], []string{status.String()})[0]
+		return nil, ledger.Cannot("%s in %s are %s, and none of them means %s; add %q there", l.family.Statuses, r.Path, strings.Join(read.statuses, ", "), status, word)
 	}
 	if read.lacks(it, status) {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)

@@ -58,7 +58,7 @@ func (a *app) newResume() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&flags.option, "option", "", "how to continue: "+strings.Join(optionKeys(), ", "))
 	f.BoolVar(&flags.auto, "auto-continue", false, "take the default choice without asking")
-	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
+	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good or was skipped is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "skip this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
 	addIf(cmd, &flags.digest)
