@@ -76,7 +76,11 @@ func (b *bench) advance(steps int) {
 	if err := errors.Join(j.Project(b.Context()), store.Release()); err != nil {
 		b.Fatal(err)
 	}
-	made, _, err := c.Commit(b.Context(), "advance\n", CommitOptions{Parents: []string{c.Base}, Journal: true, Ignored: true})
+	message, err := withNote("advance", turned{Turn: "advance"}) // what others push is not on record
+	if err != nil {
+		b.Fatal(err)
+	}
+	made, _, err := c.Commit(b.Context(), message, CommitOptions{Parents: []string{c.Base}, Journal: true, Ignored: true})
 	if err == nil {
 		err = c.Push(b.Context(), made, branch, c.Base)
 	}
