@@ -29,7 +29,8 @@ func projectFiles(root string, names []string) []string {
 			continue
 		}
 		file := path.Join(root, name)
-		if path.IsAbs(name) || !fs.ValidPath(file) || !strings.HasPrefix(file+"/", prefixOf(root)) || file == root || slices.Contains(out, file) {
+		inside := root == "." || strings.HasPrefix(file, root+"/")
+		if path.IsAbs(name) || !fs.ValidPath(file) || !inside || file == root || slices.Contains(out, file) {
 			continue
 		}
 		if out = append(out, file); len(out) == maxFiles {
@@ -37,13 +38,6 @@ func projectFiles(root string, names []string) []string {
 		}
 	}
 	return out
-}
-
-func prefixOf(root string) string {
-	if root == "." {
-		return ""
-	}
-	return root + "/"
 }
 
 // codeRoot is the folder that the files named in plans lie below: the one that

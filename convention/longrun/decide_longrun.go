@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -168,24 +169,15 @@ func (l *longRun) begun() bool {
 	if l.agent.marker || len(l.agent.entries) > 0 {
 		return true
 	}
-	switch l.state.status {
-	case wordExecuting, wordStopped, wordInterrupted, wordFailed, wordComplete:
+	if s := l.state.status; s >= wordExecuting && s != wordUnknown {
 		return true
 	}
 	return slices.ContainsFunc(l.plans, func(p *plan) bool { return p.status != reprise.Pending })
 }
 
 func (l *longRun) whyInterrupted(open *plan) string {
-	p, done := open, 0
-	if next := l.named(l.run.Next[0].ID); next != nil {
-		p = next
-	}
-	for _, q := range l.plans {
-		if q.status.Closed() {
-			done++
-		}
-	}
-	return fmt.Sprintf("%d of %s closed; plan %s %s", done, plural(len(l.plans), "plan"), p.id, l.standing(p))
+	p := cmp.Or(l.named(l.run.Next[0].ID), open)
+	return fmt.Sprintf("%d of %s closed; plan %s %s", l.closed(nil, nil), plural(len(l.plans), "plan"), p.id, l.standing(p))
 }
 
 // standing says in words how far a plan came.
@@ -225,7 +217,10 @@ func because(what, reason string) string {
 // depends on is closed and no question on it is pending.
 func (l *longRun) offer(asked []reprise.Question) {
 	var list []*plan
-	ready := func(p *plan) bool { return !p.status.Closed() && l.startable(p) && !askedAbout(p, asked) }
+	open := func(p *plan) bool { return !p.status.Closed() }
+	ready := func(p *plan) bool {
+		return open(p) && !slices.ContainsFunc(l.byKey.needed(p), open) && !askedAbout(p, asked)
+	}
 	add := func(p *plan) {
 		if p != nil && !slices.Contains(list, p) && ready(p) {
 			list = append(list, p)
@@ -247,10 +242,6 @@ func (l *longRun) offer(asked []reprise.Question) {
 	}
 }
 
-func (l *longRun) startable(p *plan) bool {
-	return !slices.ContainsFunc(l.byKey.needed(p), func(d *plan) bool { return !d.status.Closed() })
-}
-
 // askedAbout matches "Task Group 3: Payments" to the plan of that group.
 func askedAbout(p *plan, asked []reprise.Question) bool {
 	for _, q := range asked {
@@ -269,10 +260,7 @@ func askedAbout(p *plan, asked []reprise.Question) bool {
 }
 
 func (l *longRun) unit(p *plan) reprise.Unit {
-	u := reprise.Unit{ID: p.id, Path: p.path, Title: p.title, Phase: p.group, Role: "executor", Reason: "plan " + p.id + " " + l.standing(p)}
-	if u.Path == "" {
-		u.Path = p.claims[0].Source.File
-	}
+	u := reprise.Unit{ID: p.id, Path: cmp.Or(p.path, p.claims[0].Source.File), Title: p.title, Phase: p.group, Role: "executor", Reason: "plan " + p.id + " " + l.standing(p)}
 	c := p.checkpoint
 	switch {
 	case p.status == reprise.InReview:

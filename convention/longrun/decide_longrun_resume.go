@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"strings"
 
 	"reprise"
@@ -50,9 +51,7 @@ func (l *longRun) resume() {
 			total++
 		}
 	}
-	if total == 0 {
-		total = len(l.plans)
-	}
+	total = cmp.Or(total, len(l.plans))
 	l.run.Resume = &reprise.ResumeState{CompletedPlans: &done, TotalPlans: &total}
 }
 

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -53,11 +54,7 @@ func (l *longRun) settle(p *plan) {
 		p.claims = append(p.claims, p.summary.claim())
 	}
 	if c := p.checkpoint; c != nil {
-		word := c.word
-		if word == "" {
-			word = "unreadable"
-		}
-		p.claims = append(p.claims, reprise.Claim{Ledger: "CHECKPOINT", Status: c.status, Word: word, Source: c.source, At: c.at})
+		p.claims = append(p.claims, reprise.Claim{Ledger: "CHECKPOINT", Status: c.status, Word: cmp.Or(c.word, "unreadable"), Source: c.source, At: c.at})
 	}
 	if e := p.latest(); e != nil {
 		at := e.at
@@ -69,7 +66,12 @@ func (l *longRun) settle(p *plan) {
 	if g := l.state.group(p); g != nil {
 		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: g.status, Word: g.word.Value, Source: g.source})
 	} else if l.state.plan == p.num && l.state.plan > 0 {
-		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: l.positionStatus(), Word: "current plan, " + l.state.word, Source: l.state.planSource})
+		// The plan it names comes next; whether it was begun, the other ledgers know.
+		status := reprise.Pending
+		if l.state.status == wordComplete {
+			status = reprise.Done
+		}
+		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: status, Word: "current plan, " + l.state.word, Source: l.state.planSource})
 	}
 	if p.path != "" {
 		p.claims = append(p.claims, reprise.Claim{Ledger: "PLAN", Status: reprise.Pending, Word: "planned", Source: reprise.Source{File: p.path}})
@@ -88,15 +90,6 @@ func (l *longRun) settle(p *plan) {
 	}
 	p.status = winner.Status
 	l.drift(p, *winner)
-}
-
-// positionStatus is what STATE.md says about the plan it names. That plan comes
-// next; whether it was begun, the other ledgers know.
-func (l *longRun) positionStatus() reprise.Status {
-	if l.state.status == wordComplete {
-		return reprise.Done
-	}
-	return reprise.Pending
 }
 
 // drift reports ledgers that contradict the one that won. A ledger that is
@@ -151,9 +144,7 @@ func (l *longRun) steps() {
 			ID: p.id, Title: p.title, Phase: p.group, Path: p.path, Role: "executor",
 			Status: p.status, Claims: p.claims, Attempts: len(p.agents), Source: p.source,
 		}
-		if s.Source.File == "" {
-			s.Source = p.claims[0].Source
-		}
+		s.Source = cmp.Or(s.Source, p.claims[0].Source)
 		for _, d := range l.byKey.needed(p) {
 			s.Needs = append(s.Needs, d.id)
 		}

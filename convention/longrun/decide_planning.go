@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -47,21 +48,12 @@ func (g *gsd) decide() {
 
 func (g *gsd) title() string {
 	m := g.r.Open(path.Join(g.dir, "PROJECT.md")).Markdown()
-	if t := plainText(m.Title()); t != "" {
-		return t
-	}
-	if g.state.milestone != "" {
-		return g.state.milestone
-	}
-	return g.run.ID
+	return cmp.Or(plainText(m.Title()), g.state.milestone, g.run.ID)
 }
 
 func (g *gsd) phaseNow() string {
-	switch {
-	case !g.current.none():
-		return g.phaseName(g.current)
-	case !g.state.phase.none():
-		return g.phaseName(g.state.phase)
+	if p := cmp.Or(g.current, g.state.phase); !p.none() {
+		return g.phaseName(p)
 	}
 	return doc.Clip(plainText(g.state.phaseText), 60)
 }
@@ -99,9 +91,7 @@ func (g *gsd) decideHandoff() {
 	if !h.phase.none() {
 		unit.Phase = "phase " + h.phase.String()
 	}
-	if unit.Title == "" {
-		unit.Title = "Continue as " + path.Base(h.file) + " says"
-	}
+	unit.Title = cmp.Or(unit.Title, "Continue as "+path.Base(h.file)+" says")
 	if len(run.Next) > 0 && !h.phase.none() && len(within(g.live, h.phase)) == 0 {
 		// What was written down is about a phase without plans of its own.
 		run.Next = append([]reprise.Unit{unit}, run.Next[:min(len(run.Next), maxOffered-1)]...)
@@ -123,18 +113,12 @@ func (g *gsd) decideOpen() {
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", doc.Clip(g.state.word, 80))
 	case !g.begun() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(g.live), "plan"))
-	case g.needsPerson(first):
+	case first.human && !slices.ContainsFunc(g.lineUp(first.phase).now, func(p *plan) bool { return !p.human }):
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", first.id)
 	default:
 		run.State = reprise.Interrupted
 		run.Reason = fmt.Sprintf("%s, %s open; %s comes next", g.doneText(first.phase), plural(len(g.live), "plan"), first.id)
 	}
-}
-
-// needsPerson reports whether a plan and all others that could be started
-// instead of it need a person.
-func (g *gsd) needsPerson(first *plan) bool {
-	return first.human && !slices.ContainsFunc(g.lineUp(first.phase).now, func(p *plan) bool { return !p.human })
 }
 
 // doneText tells how many plans of a phase are done, were left out, or are done by
@@ -153,10 +137,7 @@ func (g *gsd) doneText(p phaseNo) string {
 }
 
 func (g *gsd) verify() {
-	phase := g.state.phase
-	if phase.none() {
-		phase = g.frontier()
-	}
+	phase := cmp.Or(g.state.phase, g.frontier())
 	g.run.State, g.run.Reason = reprise.Waiting, fmt.Sprintf("all plans are done and STATE.md says %q", doc.Clip(g.state.word, 80))
 	unit := reprise.Unit{ID: "verify", Path: g.dir, Title: "Verify the work", Role: "verifier", Reason: g.run.Reason}
 	if !phase.none() {
@@ -266,10 +247,7 @@ func (g *gsd) decideBetween() {
 		return
 	}
 	pending := g.pendingPhases()
-	from := g.state.phase
-	if from.none() {
-		from = g.frontier()
-	}
+	from := cmp.Or(g.state.phase, g.frontier())
 	target := from
 	if len(pending) > 0 {
 		target = pending[max(0, slices.IndexFunc(pending, func(p phaseNo) bool { return p.compare(from) >= 0 }))]
@@ -301,13 +279,9 @@ func (g *gsd) decideBetween() {
 // unwritten finds the first unticked plan of ROADMAP.md without a file, in a
 // phase that was begun.
 func (g *gsd) unwritten() *plan {
-	for _, p := range g.plans.sorted() {
-		if p.unwritten() && !g.road.done(p.phase) && g.started(p.phase) &&
-			(g.state.phase.none() || p.phase == g.state.phase) {
-			return p
-		}
-	}
-	return nil
+	return firstPlan(g.plans.sorted(), func(p *plan) bool {
+		return p.unwritten() && !g.road.done(p.phase) && g.started(p.phase) && (g.state.phase.none() || p.phase == g.state.phase)
+	})
 }
 
 // resumeState gives the answer in the form of the seed where an agent or a

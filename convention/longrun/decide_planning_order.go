@@ -362,7 +362,7 @@ func (g *gsd) promote(p *plan, reason string) {
 func (g *gsd) units() []reprise.Unit {
 	var out []reprise.Unit
 	for _, p := range g.offered {
-		u := reprise.Unit{ID: p.id, Path: p.file(), Phase: "phase " + p.phase.String(), Role: "executor", Reason: p.why}
+		u := reprise.Unit{ID: p.id, Path: cmp.Or(p.file(), g.dir), Phase: "phase " + p.phase.String(), Role: "executor", Reason: p.why}
 		switch {
 		case p.recorded:
 			// The plan is closed; what may be started is its bookkeeping.
@@ -378,9 +378,6 @@ func (g *gsd) units() []reprise.Unit {
 		}
 		if u.Title == "" && p == g.agentPlan {
 			u.Title = plainText(g.agent.entry.task)
-		}
-		if u.Path == "" {
-			u.Path = g.dir
 		}
 		out = append(out, u)
 	}

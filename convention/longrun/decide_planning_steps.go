@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -38,9 +39,7 @@ func (g *gsd) steps() {
 			s.Commits, s.Pieces = h.commits, len(h.commits) > 0
 		}
 		g.made(p)
-		if s.Source.File == "" {
-			s.Source = s.Claims[0].Source
-		}
+		s.Source = cmp.Or(s.Source, s.Claims[0].Source)
 		g.run.Steps = append(g.run.Steps, s)
 	}
 }

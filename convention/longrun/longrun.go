@@ -25,6 +25,7 @@
 package longrun
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -136,9 +137,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 // and question reads as before.
 func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
 	ref := r.Ref
-	if ref.Path == "" {
-		ref.Path = placeOf(ref.ID)
-	}
+	ref.Path = cmp.Or(ref.Path, placeOf(ref.ID))
 	var edits []reprise.Edit
 	var err error
 	switch {
@@ -215,16 +214,10 @@ func holdsLongRun(fsys fs.FS, dir string) bool {
 		// It is there and cannot be listed: Load says so.
 		return true
 	}
-	for _, e := range entries {
-		name := e.Name()
-		if target, ok := temporary(name); ok {
-			name = target
-		}
-		if slices.Contains(longRunNames, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		target, _ := temporary(e.Name())
+		return slices.Contains(longRunNames, cmp.Or(target, e.Name()))
+	})
 }
 
 // temporary recognises the temporary files of an atomic write, NAME.tmp.PID,

@@ -37,13 +37,11 @@ func (l *longRun) named(text string) *plan {
 }
 
 // firstOpen is the first plan that is not closed, nil if all are.
-func (l *longRun) firstOpen() *plan {
-	for _, p := range l.plans {
-		if !p.status.Closed() {
-			return p
-		}
-	}
-	return nil
+func (l *longRun) firstOpen() *plan { return l.openAfter(nil) }
+
+// openAfter is the plan that comes next once a plan is closed.
+func (l *longRun) openAfter(p *plan) *plan {
+	return firstPlan(l.plans, func(q *plan) bool { return q != p && !q.status.Closed() })
 }
 
 // missingPlans is how many plans STATE.md counts beyond those on disk.

@@ -1,7 +1,9 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -90,11 +92,7 @@ func (p *plan) endText() string {
 
 // claim is what the summary says of its plan.
 func (s *summary) claim() reprise.Claim {
-	word := s.word
-	if word == "" {
-		word = "unreadable"
-	}
-	return reprise.Claim{Ledger: "SUMMARY", Status: s.status, Word: word, Source: s.source, At: s.at}
+	return reprise.Claim{Ledger: "SUMMARY", Status: s.status, Word: cmp.Or(s.word, "unreadable"), Source: s.source, At: s.at}
 }
 
 // latest is the last entry of an agent about the plan, nil if there is none.
@@ -117,12 +115,7 @@ func (s planSet) at(k planKey, id string) *plan {
 }
 
 func (s planSet) sorted() []*plan {
-	out := make([]*plan, 0, len(s))
-	for _, p := range s {
-		out = append(out, p)
-	}
-	slices.SortStableFunc(out, func(a, b *plan) int { return a.compare(b.planKey) })
-	return out
+	return slices.SortedFunc(maps.Values(s), func(a, b *plan) int { return a.compare(b.planKey) })
 }
 
 // needed gives the plans that a plan depends on and that exist.

@@ -108,6 +108,14 @@ func keep(list []*plan, holds func(p *plan) bool) (out []*plan) {
 	return out
 }
 
+// firstPlan gives the first plan of a list that something holds for, nil if there is none.
+func firstPlan(list []*plan, holds func(p *plan) bool) *plan {
+	if i := slices.IndexFunc(list, holds); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
 // within gives the plans of a list that are of a phase.
 func within(list []*plan, phase phaseNo) []*plan {
 	return keep(list, func(p *plan) bool { return p.phase == phase })
@@ -172,12 +180,10 @@ func (g *gsd) anyTick() bool {
 	return slices.ContainsFunc(g.plans.sorted(), (*plan).ticked)
 }
 
-func (g *gsd) anyPhaseDone() bool {
-	return len(g.state.phases) > 0 || slices.ContainsFunc(g.road.sorted(), g.road.done)
-}
-
 // begun reports whether any record shows finished work.
-func (g *gsd) begun() bool { return len(g.done) > 0 || g.anyTick() || g.anyPhaseDone() }
+func (g *gsd) begun() bool {
+	return len(g.done) > 0 || g.anyTick() || len(g.state.phases) > 0 || slices.ContainsFunc(g.road.sorted(), g.road.done)
+}
 
 // onlyAgents: nothing but the files of agents is there.
 func (g *gsd) onlyAgents() bool {

@@ -24,12 +24,7 @@ const backlog = 999
 func (p phaseNo) none() bool { return p.depth == 0 }
 
 func (p phaseNo) compare(q phaseNo) int {
-	for i := 0; i < min(p.depth, q.depth); i++ {
-		if c := cmp.Compare(p.n[i], q.n[i]); c != 0 {
-			return c
-		}
-	}
-	return cmp.Or(cmp.Compare(p.depth, q.depth), cmp.Compare(p.letter, q.letter))
+	return cmp.Or(slices.Compare(p.n[:p.depth], q.n[:q.depth]), cmp.Compare(p.letter, q.letter))
 }
 
 // String gives the form of file names: 03, 12.1.

@@ -39,7 +39,8 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 	a.Inputs = present(fsys, path.Join(spec, "spec.md"), path.Join(spec, "tasks.md"))
 	id, _, _ := strings.Cut(u.ID, "/") // of a plan, also where a task of it is looked back at
 	st, p := r.Step(id), l.named(id)
-	if st == nil || p == nil || l.halfPlanned(r) {
+	// The run may still be being set up although plans exist: it is not on record that they are complete.
+	if st == nil || p == nil || r.State == reprise.NotStarted && l.state.status == wordSetup {
 		return assignTransform(r, l, a)
 	}
 	a.Inputs = append(present(fsys, p.path), a.Inputs...)
@@ -116,12 +117,6 @@ func assignTransform(r *reprise.Run, l *longRun, a reprise.Assignment) reprise.A
 		a.Data = append(a.Data, reprise.Data{Name: "goal", Source: reprise.Source{File: goal.File, Line: goal.Line}, Text: goal.Value})
 	}
 	return a
-}
-
-// halfPlanned reports whether the run is still being set up although plans
-// exist: it is not on record that they are complete.
-func (l *longRun) halfPlanned(r *reprise.Run) bool {
-	return r.State == reprise.NotStarted && l.state.status == wordSetup
 }
 
 // leftPlan says what is wrong with what an attempt left, "" if nothing is.

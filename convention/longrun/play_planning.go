@@ -78,7 +78,7 @@ func (g *gsd) carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *re
 	a.Data = append(a.Data, reprise.Data{Name: "plan", Source: st.Source, Text: p.id + ": " + st.Title})
 	a.Data = append(a.Data, answers(r, st)...)
 	for _, q := range r.Questions {
-		if q.Answered && !q.Applied && !isGate(q.ID) {
+		if q.Answered && !q.Applied && !strings.HasPrefix(q.ID, gatePrefix) {
 			a.Answers = append(a.Answers, q.ID)
 		}
 	}
@@ -113,10 +113,8 @@ func phaseOver(r *reprise.Run, step string) []reprise.Event {
 	if st == nil || strings.HasPrefix(step, planStep) {
 		return nil
 	}
-	for i := range r.Steps {
-		if s := &r.Steps[i]; s.Phase == st.Phase && s.ID != st.ID && !s.Status.Closed() {
-			return nil
-		}
+	if slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Phase == st.Phase && s.ID != st.ID && !s.Status.Closed() }) {
+		return nil
 	}
 	return []reprise.Event{{Kind: reprise.PhaseEnded, Phase: st.Phase}}
 }
@@ -139,7 +137,8 @@ func settlePlanning(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	switch {
 	case forPerson(r, u) && (r.State == reprise.Waiting || !slices.ContainsFunc(r.Next, func(o reprise.Unit) bool { return !forPerson(r, o) })):
 		return gate(r, u)
-	case r.State == reprise.Waiting && u.Role == "planner" && g.between && !slices.ContainsFunc(g.plans.sorted(), (*plan).onlyRecorded) &&
+	case r.State == reprise.Waiting && u.Role == "planner" && g.between &&
+		firstPlan(g.plans.sorted(), func(p *plan) bool { return p.status == reprise.Done && p.summary == nil }) == nil && // done by the records alone
 		slices.ContainsFunc(words, func(word gsdWord) bool { return word != gsdExecuting }):
 		// STATE.md can be made to say that the work continues: it has a place for
 		// it that does not say so yet.
@@ -147,9 +146,6 @@ func settlePlanning(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	}
 	return nil
 }
-
-// onlyRecorded: the plan counts as done by what STATE.md and ROADMAP.md say alone.
-func (p *plan) onlyRecorded() bool { return p.status == reprise.Done && p.summary == nil }
 
 // words are what STATE.md says of the status where that can be changed, below and
 // above.
@@ -163,8 +159,6 @@ func (s *gsdState) words() (out []gsdWord) {
 }
 
 const gatePrefix = "gate-"
-
-func isGate(id string) bool { return strings.HasPrefix(id, gatePrefix) }
 
 // gate asks a person about a plan that only they can do, or for their judgement
 // of a phase, and acts on what they said. Words that say neither are heard and

@@ -77,7 +77,8 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	if a.marker = true; strings.HasSuffix(string(m.Data), "\r\n") {
 		a.ends = "\r\n"
 	}
-	a.id = firstLine(m.Data)
+	a.id, _, _ = strings.Cut(strings.TrimSpace(strings.TrimPrefix(string(m.Data), "\ufeff")), "\n")
+	a.id = strings.TrimSpace(a.id)
 	if strings.ContainsRune(a.id, 0) || len(a.id) > 1000 {
 		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is not an agent id", "")
 		a.id = ""
@@ -101,12 +102,6 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 		a.why = "agent-history.json does not list it"
 	}
 	return a
-}
-
-// firstLine returns the first line of a text that is not blank.
-func firstLine(data []byte) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")), "\n")
-	return strings.TrimSpace(first)
 }
 
 func readAgent(f *doc.File, run *reprise.Run, n *doc.Node) *agentEntry {

@@ -20,15 +20,12 @@ func numbered(name, kind string) (num int, digits string, ok bool) {
 	if len(name) <= len(kind) || !strings.EqualFold(name[len(name)-len(kind):], kind) {
 		return 0, "", false
 	}
-	i := 0
-	for i < len(name) && name[i] >= '0' && name[i] <= '9' {
-		i++
-	}
-	if i == 0 || i > 9 || i >= len(name) || name[i] != '-' {
+	digits, _, ok = strings.Cut(name, "-")
+	if !ok || !doc.Digits(digits) || len(digits) > 9 {
 		return 0, "", false
 	}
-	num, err := strconv.Atoi(name[:i])
-	return num, name[:i], err == nil
+	num, err := strconv.Atoi(digits)
+	return num, digits, err == nil
 }
 
 // readPlans reads plans/ and summaries/. Checkpoints are in the same
@@ -84,10 +81,7 @@ func (l *longRun) readPlan(p *plan, name string) {
 	}
 	p.tasks = readTasks(m.All().Lines())
 	p.files = append(texts(child(m.Front, "files_modified")), namedFiles(m.All().Lines())...)
-	p.title = p.group
-	if p.title == "" {
-		p.title = plainText(m.Title())
-	}
+	p.title = cmp.Or(p.group, plainText(m.Title()))
 }
 
 // readTasks reads the tasks of a plan: what stands behind <name>, with the block
@@ -111,9 +105,10 @@ func readTasks(lines []doc.Line) (out []task) {
 			end()
 			block, open = nil, false
 		}
-		if name, ok := between(l.Text, "<name>", "</name>"); ok {
+		if _, rest, ok := strings.Cut(l.Text, "<name>"); ok {
 			end()
-			out, open = append(out, task{name: plainText(name), line: l.No}), true
+			name, _, _ := strings.Cut(rest, "</name>")
+			out, open = append(out, task{name: plainText(strings.TrimSpace(name)), line: l.No}), true
 		}
 		block = append(block, l)
 		if strings.Contains(l.Text, "</task>") {

@@ -1,8 +1,10 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -63,29 +65,20 @@ func readRunWord(s string) runWord {
 	if len(words) == 0 {
 		return wordUnknown
 	}
-	switch words[0] {
-	case "initializing", "initialising", "initialized", "transforming":
-		return wordSetup
-	case "ready", "planned":
-		return wordReady
-	case "executing", "running", "execute", "in":
+	word := cmp.Or(runMeanings[words[0]], wordUnknown)
+	if word == wordComplete && len(words) > 1 && slices.Contains([]string{"plan", "task", "group", "phase", "plans", "tasks"}, words[1]) {
 		return wordExecuting
-	case "stopped", "paused", "waiting":
-		return wordStopped
-	case "interrupted":
-		return wordInterrupted
-	case "failed", "aborted", "error":
-		return wordFailed
-	case "complete", "completed", "done", "finished":
-		if len(words) > 1 {
-			switch words[1] {
-			case "plan", "task", "group", "phase", "plans", "tasks":
-				return wordExecuting
-			}
-		}
-		return wordComplete
 	}
-	return wordUnknown
+	return word
+}
+
+var runMeanings = map[string]runWord{
+	"initializing": wordSetup, "initialising": wordSetup, "initialized": wordSetup, "transforming": wordSetup,
+	"ready": wordReady, "planned": wordReady,
+	"executing": wordExecuting, "running": wordExecuting, "execute": wordExecuting, "in": wordExecuting,
+	"stopped": wordStopped, "paused": wordStopped, "waiting": wordStopped, "interrupted": wordInterrupted,
+	"failed": wordFailed, "aborted": wordFailed, "error": wordFailed,
+	"complete": wordComplete, "completed": wordComplete, "done": wordComplete, "finished": wordComplete,
 }
 
 var groupWords = map[string]reprise.Status{

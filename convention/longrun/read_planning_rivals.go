@@ -16,8 +16,13 @@ import (
 type phaseFolder struct {
 	path  string
 	phase phaseNo
-	plans map[planKey]bool
-	sums  map[planKey]bool
+	files map[folderFile]bool
+}
+
+// folderFile is a file of a phase's folder: PLAN or SUMMARY of a plan.
+type folderFile struct {
+	planKey
+	kind string
 }
 
 // settleRivals finds folders with the number of another folder and with the same
@@ -34,7 +39,7 @@ func (g *gsd) settleRivals() {
 				continue
 			}
 			f := g.folder(path.Join(dir, e.Name()), p)
-			if len(f.plans) > 0 || len(f.sums) > 0 {
+			if len(f.files) > 0 {
 				byPhase[p] = append(byPhase[p], f)
 			}
 		}
@@ -58,7 +63,7 @@ func (g *gsd) settleRivals() {
 
 // folder lists the plans and summaries of a folder by their names alone.
 func (g *gsd) folder(dir string, p phaseNo) phaseFolder {
-	f := phaseFolder{path: dir, phase: p, plans: map[planKey]bool{}, sums: map[planKey]bool{}}
+	f := phaseFolder{path: dir, phase: p, files: map[folderFile]bool{}}
 	var names []string
 	for _, e := range g.r.Dir(dir) {
 		name := path.Join(dir, e.Name())
@@ -73,10 +78,11 @@ func (g *gsd) folder(dir string, p phaseNo) phaseFolder {
 		}
 	}
 	for _, name := range names {
-		if k, _, ok := fileKey(name, p, "SUMMARY"); ok {
-			f.sums[k] = true
-		} else if k, _, ok := fileKey(name, p, "PLAN"); ok {
-			f.plans[k] = true
+		for _, kind := range []string{"SUMMARY", "PLAN"} {
+			if k, _, ok := fileKey(name, p, kind); ok {
+				f.files[folderFile{k, kind}] = true
+				break
+			}
 		}
 	}
 	return f
@@ -84,22 +90,12 @@ func (g *gsd) folder(dir string, p phaseNo) phaseFolder {
 
 // collide reports whether two folders hold the same plan or the same summary.
 func collide(rivals []phaseFolder) bool {
-	plans, sums := map[planKey]bool{}, map[planKey]bool{}
+	seen, all := map[folderFile]bool{}, 0
 	for _, f := range rivals {
-		for k := range f.plans {
-			if plans[k] {
-				return true
-			}
-		}
-		for k := range f.sums {
-			if sums[k] {
-				return true
-			}
-		}
-		maps.Copy(plans, f.plans)
-		maps.Copy(sums, f.sums)
+		all += len(f.files)
+		maps.Copy(seen, f.files)
 	}
-	return false
+	return len(seen) < all
 }
 
 // likely weighs a folder: its slug is the title that ROADMAP.md gives to the
@@ -113,8 +109,8 @@ func (g *gsd) likely(f phaseFolder) int {
 	if g.state.phase == f.phase {
 		weight += 4 * shared(slug, g.state.phaseText)
 	}
-	for k := range f.plans {
-		if !f.sums[k] {
+	for k := range f.files {
+		if k.kind == "PLAN" && !f.files[folderFile{k.planKey, "SUMMARY"}] {
 			return weight + 1
 		}
 	}

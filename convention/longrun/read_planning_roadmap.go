@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -53,10 +54,7 @@ func (r *roadmap) name(p phaseNo, title string, where int, at reprise.Source) *r
 		*ph = roadmapPhase{source: at, reused: true}
 		maps.DeleteFunc(r.boxes, func(k planKey, _ *box) bool { return k.phase == p })
 	}
-	ph.named[where], ph.last = title, title
-	if ph.title == "" {
-		ph.title = title
-	}
+	ph.named[where], ph.last, ph.title = title, title, cmp.Or(ph.title, title)
 	return ph
 }
 
@@ -86,12 +84,7 @@ func (r *roadmap) lists(p phaseNo) bool {
 }
 
 func (r *roadmap) sorted() []phaseNo {
-	var out []phaseNo
-	for p := range r.phases {
-		out = append(out, p)
-	}
-	slices.SortStableFunc(out, phaseNo.compare)
-	return out
+	return slices.SortedFunc(maps.Keys(r.phases), phaseNo.compare)
 }
 
 func (g *gsd) readRoadmap() {

@@ -76,10 +76,7 @@ func (g *gsd) readState() {
 	g.statePhase(front, fields)
 	g.stateStatus(f, front, fields)
 	g.stateTimes(f, front, fields)
-	s.milestone = plainText(strings.TrimSpace(front.Get("milestone").Str() + " " + front.Get("milestone_name").Str()))
-	if s.milestone == "" {
-		s.milestone = plainText(fields["milestone"].Value)
-	}
+	s.milestone = cmp.Or(plainText(strings.TrimSpace(front.Get("milestone").Str()+" "+front.Get("milestone_name").Str())), plainText(fields["milestone"].Value))
 	g.stateRecords(f, m, front, fields)
 	if s.phase.none() && s.phaseText == "" && !s.whole() {
 		s.phase = s.open

@@ -15,16 +15,6 @@ func plainText(s string) string {
 	return doc.Clip(strings.Join(strings.Fields(strings.Trim(s, "*_` \t[]")), " "), 120)
 }
 
-// between returns what stands between two marks on one line.
-func between(text, open, shut string) (string, bool) {
-	_, rest, ok := strings.Cut(text, open)
-	if !ok {
-		return "", false
-	}
-	inner, _, _ := strings.Cut(rest, shut)
-	return strings.TrimSpace(inner), true
-}
-
 // lenientTime reads a time that a model wrote: a point in time, or the first
 // date in its prose. A placeholder is no time and no damage.
 func lenientTime(n *doc.Node) time.Time {
@@ -57,11 +47,7 @@ func placeholder(s string) bool {
 	if s == "" || (strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")) || (strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}")) {
 		return true
 	}
-	switch doc.Fold(s) {
-	case "", "none", "n/a", "pending", "empty", "tbd", "not started", "awaiting response", "none yet":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "none", "n/a", "pending", "empty", "tbd", "not started", "awaiting response", "none yet"}, doc.Fold(s))
 }
 
 // find gives the first label with one of the keys, with its place in the file.

@@ -194,7 +194,7 @@ func (w *longRunRecorder) end(p *plan, status reprise.Status, word, agent string
 	}
 	change := stateChange{at: p, row: status, what: endWords[status] + " plan " + p.id}
 	if status.Closed() {
-		change.closes, change.at = p, w.openAfter(p)
+		change.closes, change.at = p, w.l.openAfter(p)
 		if !w.Changed() && w.l.state.plan != p.num {
 			change.at = nil // told before; STATE.md has moved on since
 		}
@@ -203,16 +203,6 @@ func (w *longRunRecorder) end(p *plan, status reprise.Status, word, agent string
 }
 
 var endWords = map[reprise.Status]string{reprise.Done: "Completed", reprise.Skipped: "Skipped", reprise.Failed: "Failed"}
-
-// openAfter is the plan that comes next once a plan is closed.
-func (w *longRunRecorder) openAfter(p *plan) *plan {
-	for _, q := range w.l.plans {
-		if q != p && !q.status.Closed() {
-			return q
-		}
-	}
-	return nil
-}
 
 // newSummary writes the summary of a plan, with the fields of the convention.
 func (w *longRunRecorder) newSummary(p *plan, word string) {

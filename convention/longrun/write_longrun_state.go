@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -160,10 +161,7 @@ var rowWords = map[reprise.Status]string{
 // stateRow sets the status of a plan in the table of task groups, in the word
 // that another row of the table has for it.
 func (w *longRunRecorder) stateRow(c stateChange) {
-	p := c.closes
-	if p == nil {
-		p = c.at
-	}
+	p := cmp.Or(c.closes, c.at)
 	if p == nil || c.row == 0 {
 		return
 	}

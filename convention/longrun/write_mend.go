@@ -2,6 +2,7 @@ package longrun
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -43,7 +44,9 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	} else {
 		g := loadPlanning(reader, run)
 		d.history(g.agent, nil, false)
-		d.planningState(g)
+		if len(g.road.phases) > 0 || len(g.plans) > 0 {
+			d.state(g.state.file, g.state.ok, path.Join(g.dir, "ROADMAP.md")+" and the summaries below "+path.Join(g.dir, "phases"), g.newState)
+		}
 	}
 	return ledger.Mend(loader(r.Ref), fsys, d.proposals), nil
 }
@@ -186,10 +189,7 @@ func (d *mender) longRunState(l *longRun) {
 		return
 	}
 	d.state(l.r.Open(l.state.file), l.state.read, path.Join(l.dir, "plans")+", "+path.Join(l.dir, "summaries"), func() []byte {
-		n := newPosition{at: l.firstOpen(), group: true, status: wordComplete}
-		if n.at == nil {
-			n.at = l.plans[len(l.plans)-1]
-		}
+		n := newPosition{at: cmp.Or(l.firstOpen(), l.plans[len(l.plans)-1]), group: true, status: wordComplete}
 		for _, p := range l.plans {
 			if p.summary == nil || p.summary.status != reprise.Done {
 				n.status = wordExecuting
@@ -217,18 +217,9 @@ func lastClaim(run *reprise.Run) (last time.Time) {
 	return last
 }
 
-// planningState rebuilds STATE.md of `.planning/`: the phase in which work continues
-// by ROADMAP.md and the summaries. It never calls the milestone complete, and a
-// phase only where all its plans are closed.
-func (d *mender) planningState(g *gsd) {
-	if len(g.road.phases) == 0 && len(g.plans) == 0 {
-		return
-	}
-	d.state(g.state.file, g.state.ok, path.Join(g.dir, "ROADMAP.md")+" and the summaries below "+path.Join(g.dir, "phases"), g.newState)
-}
-
 // newState is STATE.md of `.planning/` as far as the other files tell it, nil if
-// they do not tell the phase.
+// they do not tell the phase in which work continues. It never calls the milestone
+// complete, and a phase only where all its plans are closed.
 func (g *gsd) newState() []byte {
 	phase, status := g.current, "In progress"
 	if phase.none() {

@@ -100,12 +100,7 @@ func (w *planningRecorder) event() {
 // named finds the plan a step id names, nil if there is none. What is offered to be
 // started for the sake of its summary alone, NN-MM-SUMMARY, is that plan.
 func (g *gsd) named(id string) *plan {
-	for _, p := range g.plans.sorted() {
-		if p.id == strings.TrimSuffix(id, "-SUMMARY") {
-			return p
-		}
-	}
-	return nil
+	return firstPlan(g.plans.sorted(), func(p *plan) bool { return p.id == strings.TrimSuffix(id, "-SUMMARY") })
 }
 
 func (w *planningRecorder) step(p *plan) {

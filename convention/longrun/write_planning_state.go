@@ -2,6 +2,7 @@ package longrun
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,11 +53,7 @@ func (w *planningRecorder) run() {
 
 // broken reports whether the event is an end before the work was complete.
 func (w *planningRecorder) broken() bool {
-	switch doc.Fold(w.ev.Outcome) {
-	case "failed", "aborted", "stopped":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"failed", "aborted", "stopped"}, doc.Fold(w.ev.Outcome))
 }
 
 // state brings STATE.md up to date where it has a place for it. The body comes
@@ -86,11 +83,7 @@ func (w *planningRecorder) state(c planChange) {
 // takesUp reports whether the event only resumes what a hand-off left. The hand-off
 // counts until the work moves on, and would not if STATE.md had a later date.
 func (w *planningRecorder) takesUp() bool {
-	switch w.ev.Kind {
-	case reprise.RunStarted, reprise.RunResumed, reprise.StepStarted:
-		return w.g.hand != nil
-	}
-	return false
+	return w.g.hand != nil && slices.Contains([]reprise.EventKind{reprise.RunStarted, reprise.RunResumed, reprise.StepStarted}, w.ev.Kind)
 }
 
 // stateWord sets the status, above and below, where it does not say it yet.

@@ -37,15 +37,11 @@ func withNumber(old string, n int) (string, bool) {
 	if i < 0 {
 		return "", false
 	}
-	end := i
-	for end < len(old) && old[end] >= '0' && old[end] <= '9' {
-		end++
-	}
-	width := 1
+	rest, width := strings.TrimLeft(old[i:], "0123456789"), 1
 	if old[i] == '0' {
-		width = end - i
+		width = len(old) - i - len(rest)
 	}
-	return old[:i] + fmt.Sprintf("%0*d", width, n) + old[end:], true
+	return old[:i] + fmt.Sprintf("%0*d", width, n) + rest, true
 }
 
 // withBar moves `[███░░░░░░░] 33%` and `[##---] 1/3 tasks` to a new share, in
