@@ -33,11 +33,7 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 
 // rewrite proposes to give a file a whole new content.
 func rewrite(name, what, from, why string, content []byte) ledger.Proposal {
-	return ledger.Proposal{What: what, From: from, Make: func(fsys fs.FS) ([]reprise.Edit, error) {
-		c := ledger.NewChanges(fsys)
-		c.Rewrite(name, content, why)
-		return c.Edits()
-	}}
+	return ledger.Proposal{What: what, From: from, Make: func(c *ledger.Changes) { c.Rewrite(name, content, why) }}
 }
 
 // mendPlans rebuilds the copies of the plan that are lost. A plan without items

@@ -337,7 +337,6 @@ func explain(line []byte, err error, torn bool) string {
 var (
 	typeKeys = []string{"event_type", "type", "event"}
 	taskKeys = []string{"task_id", "taskId", "task"}
-	timeKeys = []string{"timestamp", "time", "ts", "at", "created_at", "created"}
 )
 
 // header is what an event says about itself, by the positions of the keys in the lists

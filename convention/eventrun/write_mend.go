@@ -91,14 +91,12 @@ func (m *model) graphFiles() []graphFile {
 // broken reports whether the file was read and is malformed.
 func (g graphFile) broken() bool { return g.OK() && g.root == nil }
 
-// rewrite returns a proposal's edits that give files the same content.
-func rewrite(text []byte, why string, names ...string) func(fsys fs.FS) ([]reprise.Edit, error) {
-	return func(fsys fs.FS) ([]reprise.Edit, error) {
-		c := ledger.NewChanges(fsys)
+// rewrite returns a proposal's change that gives files the same content.
+func rewrite(text []byte, why string, names ...string) func(c *ledger.Changes) {
+	return func(c *ledger.Changes) {
 		for _, name := range names {
 			c.Rewrite(name, text, why)
 		}
-		return c.Edits()
 	}
 }
 

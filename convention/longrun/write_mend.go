@@ -56,11 +56,7 @@ type mender struct{ proposals []ledger.Proposal }
 
 // propose adds a way to set damage right.
 func (d *mender) propose(what, from string, change func(c *ledger.Changes)) {
-	d.proposals = append(d.proposals, ledger.Proposal{What: what, From: from, Make: func(fsys fs.FS) ([]reprise.Edit, error) {
-		c := ledger.NewChanges(fsys)
-		change(c)
-		return c.Edits()
-	}})
+	d.proposals = append(d.proposals, ledger.Proposal{What: what, From: from, Make: change})
 }
 
 // rebuild proposes a whole new content for a file.

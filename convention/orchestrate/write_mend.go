@@ -92,9 +92,7 @@ func (d *mender) propose(what, from, content string, accept func(now *reprise.Ru
 	}
 	return ledger.Mend(read, d.r.FS(), []ledger.Proposal{{
 		What: what, From: from,
-		Make: func(fs.FS) ([]reprise.Edit, error) {
-			return []reprise.Edit{splice.Edit(d.file.Path, d.file.Data, []byte(content), "rebuild "+path.Base(d.file.Path))}, nil
-		},
+		Make: func(c *ledger.Changes) { c.Rewrite(d.file.Path, []byte(content), "rebuild "+path.Base(d.file.Path)) },
 		Accept: func(_, now *reprise.Run) bool {
 			return now.Phase != confirmPhase && now.State != reprise.Unreadable && accept(now)
 		},

@@ -48,14 +48,12 @@ type fix struct {
 }
 
 // on makes the change in index.md.
-func (f fix) on(ix *index) func(fs.FS) ([]reprise.Edit, error) {
-	return func(fsys fs.FS) ([]reprise.Edit, error) {
-		rec := &recorder{changes: ledger.NewChanges(fsys)}
-		if file := rec.changes.Markdown(ix.file.Path); file != nil {
+func (f fix) on(ix *index) func(c *ledger.Changes) {
+	return func(c *ledger.Changes) {
+		if file := c.Markdown(ix.file.Path); file != nil {
 			file.Because("correct what breaks the rules of the format")
-			f.make(&indexEdit{rec: rec, ix: ix, f: file})
+			f.make(&indexEdit{rec: &recorder{changes: c}, ix: ix, f: file})
 		}
-		return rec.changes.Edits()
 	}
 }
 

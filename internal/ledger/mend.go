@@ -25,21 +25,11 @@ func Cannot(format string, args ...any) error { return &cannot{fmt.Sprintf(forma
 // Wanted is the status an event gives its step; ok is false for events of
 // another kind.
 func Wanted(kind reprise.EventKind) (status reprise.Status, ok bool) {
-	switch kind {
-	case reprise.StepStarted:
-		return reprise.InProgress, true
-	case reprise.StepFinished:
-		return reprise.Done, true
-	case reprise.StepFailed:
-		return reprise.Failed, true
-	case reprise.StepBlocked:
-		return reprise.Blocked, true
-	case reprise.StepSkipped:
-		return reprise.Skipped, true
-	case reprise.StepReset:
-		return reprise.Pending, true
-	}
-	return 0, false
+	status, ok = map[reprise.EventKind]reprise.Status{
+		reprise.StepStarted: reprise.InProgress, reprise.StepFinished: reprise.Done, reprise.StepFailed: reprise.Failed,
+		reprise.StepBlocked: reprise.Blocked, reprise.StepSkipped: reprise.Skipped, reprise.StepReset: reprise.Pending,
+	}[kind]
+	return status, ok
 }
 
 // Undisturbed reads the run with the edits in place and returns an error, which
@@ -83,9 +73,9 @@ var damage = []string{reprise.CodeUnreadable, reprise.CodeSalvaged, reprise.Code
 type Proposal struct {
 	What string // the damage, one sentence
 	From string // the ledger it is rebuilt from
-	// Make makes the change. fsys shows the files with the proposals before it in
-	// place. It gives no edit where there is nothing to do.
-	Make func(fsys fs.FS) ([]reprise.Edit, error)
+	// Make makes the change, in the files as the proposals before it leave them. It
+	// changes nothing where there is nothing to do.
+	Make func(c *Changes)
 	// Accept, if set, asks for more than every mend must hold.
 	Accept func(was, now *reprise.Run) bool
 }
@@ -99,7 +89,9 @@ func Mend(load Load, fsys fs.FS, proposals []Proposal) []reprise.Mend {
 	var edits []reprise.Edit
 	was := load(fsys)
 	for _, p := range proposals {
-		made, err := p.Make(splice.Over(fsys, edits))
+		c := NewChanges(splice.Over(fsys, edits))
+		p.Make(c)
+		made, err := c.Edits()
 		if err != nil || len(made) == 0 {
 			continue
 		}

@@ -1,10 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
-	"time"
 
-	"reprise"
 	"reprise/internal/doc"
 )
 
@@ -14,11 +13,10 @@ import (
 type Steps struct {
 	Keys   []string // spellings of where they stand
 	ID     []string // spellings of an entry's own id; one without has its key or its number
-	Status []string // spellings of an entry's status, "status" if none are given
 	Prefix string   // of the step's id
 	From   int      // the number of the first item of a list
 	Maps   bool     // entries that are no maps are no steps
-	// Started and Ended are the keys of times. They are set where one of the
+	// Started and Ended are the keys of times, which are written where one of the
 	// entries has them.
 	Started, Ended string
 }
@@ -38,11 +36,9 @@ func (s Steps) Rows(root Value) []Row {
 		row := Row{Name: e.Name, At: e.Value, Status: e.Value}
 		switch {
 		case e.Is(doc.Map):
-			row.Status = e.In(s.statusKeys()...)
+			row.Status = e.In("status")
 			if len(s.ID) > 0 {
-				if own := e.In(s.ID...).Plain(); own != "" {
-					row.Name = own
-				}
+				row.Name = cmp.Or(e.In(s.ID...).Plain(), row.Name)
 			}
 		case s.Maps:
 			continue
@@ -51,13 +47,6 @@ func (s Steps) Rows(root Value) []Row {
 		out = append(out, row)
 	}
 	return out
-}
-
-func (s Steps) statusKeys() []string {
-	if len(s.Status) == 0 {
-		return []string{"status"}
-	}
-	return s.Status
 }
 
 // Find gives the row of a step.
@@ -76,26 +65,4 @@ func Words(rows []Row) []string {
 		out = append(out, r.Status.Plain())
 	}
 	return out
-}
-
-// SetStatus gives a step a status in the words of its neighbours, with its times,
-// and reports whether that changed anything. own is the convention's word for it,
-// means what a word stands for.
-func (s Steps) SetStatus(c *Changes, rows []Row, row Row, status reprise.Status, own string, means func(string) reprise.Status, at time.Time) bool {
-	if now := row.Status.Plain(); now != "" && means(now) == status {
-		return false
-	}
-	word := SpellWord(own, func(w string) bool { return means(w) == status }, Words(rows)...)
-	c.Set(row.Status, word)
-	key := map[reprise.Status]string{reprise.InProgress: s.Started, reprise.Done: s.Ended}[status]
-	if key == "" || !row.At.Is(doc.Map) || at.IsZero() {
-		return true
-	}
-	for _, r := range rows {
-		if r.At.Is(doc.Map) && r.At.Has(key) {
-			c.Set(row.At.In(key), SpellTime(at, r.At.In(key).Plain(), ""))
-			break
-		}
-	}
-	return true
 }
