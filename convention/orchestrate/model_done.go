@@ -104,5 +104,5 @@ func isHash(word string) bool {
 }
 
 func isHanDone(word string) bool {
-	return slices.ContainsFunc(han, func(h hanWord) bool { return h.class == done && h.text == word })
+	return slices.ContainsFunc(han, func(h phrase) bool { return h.class == done && h.words == word })
 }

@@ -149,20 +149,13 @@ func (e epic) words() (out []string) {
 	return out
 }
 
-// verdict is what stands in the gate verdicts under a name, nil if nothing does.
-func (e epic) verdict(name string) *doc.Node {
-	if !e.verdicts.Is(doc.Map) || e.verdicts.Get(name).IsNull() {
-		return nil
+// verdict is the word of the verdict on a gate, "" if there is none.
+func (e epic) verdict(gate string) string {
+	at := e.verdicts.In(gate)
+	if at.Is(doc.Map) {
+		at = at.In("status", "verdict")
 	}
-	return e.verdicts.Get(name)
-}
-
-// gateVerdict is the word of a gate's verdict.
-func gateVerdict(n *doc.Node) string {
-	if n != nil && n.Kind == doc.Map {
-		n = n.Get("status", "verdict")
-	}
-	return plainText(n)
+	return at.Plain()
 }
 
 // branch is the branch of the epic or, where it names none, the one that all its

@@ -430,21 +430,17 @@ func (s *storyDoc) winner() int {
 	return -1
 }
 
-// class is what the field that decides means.
-func (s *storyDoc) class() class {
+// won is the field that decides, empty if there is none.
+func (s *storyDoc) won() field {
 	if s == nil || s.winner() < 0 {
-		return noClass
+		return field{}
 	}
-	return s.fields[s.winner()].class
+	return s.fields[s.winner()]
 }
 
-// word is what the field that decides says.
-func (s *storyDoc) word() string {
-	if s == nil || s.winner() < 0 {
-		return ""
-	}
-	return s.fields[s.winner()].word
-}
+// class is what the field that decides means, word what it says.
+func (s *storyDoc) class() class { return s.won().class }
+func (s *storyDoc) word() string { return s.won().word }
 
 // newest is the latest day the story records, by when its file was changed.
 func (s *storyDoc) newest() dated { return newest(s.dates, s.file.MTime) }

@@ -175,14 +175,9 @@ var otherLanguages = []phrase{
 	{inProgress, "진행 중"},
 }
 
-type hanWord struct {
-	class class
-	text  string
-}
-
 // han are the spellings of Chinese, Japanese and Korean, matched as text because
 // they are written without spaces. Longer ones stand first.
-var han = []hanWord{
+var han = []phrase{
 	{inReview, "待审查"}, {inReview, "待评审"}, {inReview, "审查中"}, {inReview, "评审中"},
 	{draft, "未完成"}, {draft, "未开始"}, {draft, "规划中"}, {draft, "草稿"}, {draft, "草案"}, {draft, "待办"},
 	{dropped, "已废弃"}, {dropped, "已取消"}, {done, "已完成"}, {done, "完成"}, {done, "完成了"},
@@ -255,7 +250,7 @@ func earliest(words []string) (c class, at int) {
 			return c, at
 		}
 		for _, h := range han {
-			if strings.Contains(words[at], h.text) {
+			if strings.Contains(words[at], h.words) {
 				return h.class, at
 			}
 		}

@@ -74,7 +74,7 @@ func storyName(p string) (storyFile, bool) {
 		return storyFile{}, false
 	}
 	f := storyFile{path: p, key: storyKey(p)}
-	if isCollection(name) && len(f.key.nums) < 2 {
+	if words := nameWords(name, ""); slices.Contains(severalStories, words[len(words)-1]) && len(f.key.nums) < 2 {
 		return storyFile{}, false
 	}
 	f.key.id = cmp.Or(f.key.id, stem(base))
@@ -91,7 +91,8 @@ var (
 	aboutStories = []string{"readme", "index", "template", "tmpl", "debug", "changelog"}
 	// planning are those of plans: at the beginning, or in a name without a number.
 	planning = []string{"sprint", "backlog", "roadmap"}
-	// severalStories are those of files that hold several stories, at the end.
+	// severalStories are those of files that hold several stories, at the end:
+	// phase-1-stories.
 	severalStories = []string{"stories", "historias"}
 	// trials are those by which people try out a tool.
 	trials = []string{"test", "teste", "testing", "demo", "example", "exemplo", "sample", "dummy", "story"}
@@ -121,13 +122,6 @@ func isAbout(name string) bool {
 		}
 	}
 	return len(words) == 0
-}
-
-// isCollection reports whether a name promises several stories in one file:
-// phase-1-stories.
-func isCollection(name string) bool {
-	words := nameWords(name, "")
-	return slices.Contains(severalStories, words[len(words)-1])
 }
 
 // isTrial reports whether a name says nothing but that something was tried.

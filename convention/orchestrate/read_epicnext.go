@@ -95,7 +95,7 @@ func (l *loader) epicNext(e epic) {
 	phase, units := l.openWave(e)
 	if phase == "" && run.Phase == "" {
 		phase = "final gate"
-		if v := e.verdict("final"); v != nil && verdict(gateVerdict(v)) == reprise.Done {
+		if verdict(e.verdict("final")) == reprise.Done {
 			run.Phase = closing
 			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: closing, Role: "po", Reason: "all gates were passed; only the status was not updated"}}
 			return
@@ -120,7 +120,7 @@ func (l *loader) openWave(e epic) (phase string, units []reprise.Unit) {
 		if stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0 {
 			continue
 		}
-		if v := e.verdict(w.name); v != nil && (stateWord(gateVerdict(v)) == reprise.Done || verdict(gateVerdict(v)) == reprise.Done) {
+		if v := e.verdict(w.name); stateWord(v) == reprise.Done || verdict(v) == reprise.Done {
 			continue
 		}
 		return phase + " gate", []reprise.Unit{{

@@ -14,11 +14,13 @@ import (
 // pipelinePhases are the phases of a specification with who does each, what it
 // leaves, in which file if there is none yet, and the word of the state file that
 // it is behind.
-var pipelinePhases = []struct{ phase, role, artifact, ext, behind string }{
+var pipelinePhases = []specPhase{
 	{"gather", "pm", "requirements", ".json", "requirements_gathered"}, {"assess", "architect", "complexity", ".json", "complexity_assessed"},
 	{"research", "analyst", "research", ".json", "research_complete"}, {write, "pm", "spec", ".md", "spec_written"},
 	{critique, "qa", "critique", ".json", "critique_complete"},
 }
+
+type specPhase struct{ phase, role, artifact, ext, behind string }
 
 const write, critique = "write", "critique"
 
@@ -30,21 +32,14 @@ func specState(dir string) string { return path.Join(dir, ".pipeline-state.json"
 
 // pipelinePhase is the index of a phase, -1 for any other word.
 func pipelinePhase(phase string) int {
-	for i := range pipelinePhases {
-		if pipelinePhases[i].phase == phase {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(pipelinePhases, func(p specPhase) bool { return p.phase == phase })
 }
 
 // pipelineState says how many phases a word of .pipeline-state.json has behind it,
 // -1 for a word without a meaning.
 func pipelineState(word string) int {
-	for i := range pipelinePhases {
-		if doc.Fold(pipelinePhases[i].behind) == doc.Fold(word) {
-			return i + 1
-		}
+	if i := slices.IndexFunc(pipelinePhases, func(p specPhase) bool { return doc.Fold(p.behind) == doc.Fold(word) }); i >= 0 {
+		return i + 1
 	}
 	return -1
 }
@@ -76,12 +71,7 @@ func (f *finder) specRuns(t *census) {
 		if id == "spec" {
 			id = path.Base(path.Dir(dir))
 		}
-		k := nameKey(id)
-		taken := false
-		for _, s := range t.stories {
-			taken = taken || (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == specProject(dir)
-		}
-		if !taken || f.underWay(id, dir, t) {
+		if storyOfSpec(id, dir, t.stories) == "" || f.underWay(id, dir, t) {
 			f.add(id, dir, reprise.KindSpecPipeline)
 		}
 	}
@@ -106,7 +96,7 @@ type spec struct {
 // its artifact is there and readable; the state file can put it further only
 // as a claim.
 func (l *loader) pipeline() {
-	run, s, story := l.run, l.readSpec(), l.specStory()
+	run, s, story := l.run, l.readSpec(), storyOfSpec(l.run.ID, l.run.Path, l.storyFiles())
 	phase, open := critique, ""
 	if story == "" && s.there[len(s.there)-1] { // once it is written the critique is no longer asked for
 		phase, open = afterCritique(plainText(s.verdict))
@@ -224,11 +214,11 @@ func specProject(dir string) string {
 	return projectAt(dir)
 }
 
-// specStory finds the story that was written from the specification.
-func (l *loader) specStory() string {
-	k := nameKey(l.run.ID)
-	for _, s := range l.storyFiles() {
-		if (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == specProject(l.run.Path) {
+// storyOfSpec finds the story that was written from the specification in a folder.
+func storyOfSpec(id, dir string, stories []storyFile) string {
+	k := nameKey(id)
+	for _, s := range stories {
+		if (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == specProject(dir) {
 			return s.path
 		}
 	}

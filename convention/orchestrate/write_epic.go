@@ -52,25 +52,15 @@ func (c *recorder) epicStep(e epic) {
 	}
 }
 
-// epicEnded closes the epic. One with open stories is not closed as completed.
+// epicEnded closes the epic.
 func (c *recorder) epicEnded(e epic) {
-	switch c.ev.Outcome {
-	case "aborted":
-		c.runStatus(e.In("status"), "aborted", aborted...)
-		return
-	case "", "completed", "approved":
-	default:
-		c.noPlace()
-		return
-	}
+	open := ""
 	e.stories(func(_ *wave, s *waveStory) {
-		if c.isOpen(s) {
-			c.cannot("story %s is open", ledger.Line(s.id, 40))
+		if open == "" && c.isOpen(s) {
+			open = "story " + ledger.Line(s.id, 40)
 		}
 	})
-	if c.runStatus(e.In("status"), "completed", complete...) {
-		c.setTime(e.In("completed_at"))
-	}
+	c.runEnded(e.Value, open, "completed_at")
 }
 
 // isOpen reports whether a story of the state is open. One that is listed without
@@ -144,7 +134,7 @@ func (c *recorder) waveFollows(e epic, w *wave) {
 	case w.word == "":
 	case open == 0 && len(w.stories) > 0 && !now.Closed() && e.verdicts.Node != nil && !atGate:
 		word := "gate_review"
-		if v := e.verdict(w.name); v != nil && verdict(gateVerdict(v)) == reprise.Done {
+		if verdict(e.verdict(w.name)) == reprise.Done {
 			word = spell(reprise.Done, words...) // its gate was passed before the story was opened again
 		}
 		c.Set(w.status, word)

@@ -32,7 +32,7 @@ func (c *recorder) flowEvent(fm form, root ledger.Value) {
 			c.runStatus(status, "aborted", aborted...)
 		}
 	case reprise.RunEnded:
-		c.flowEnded(fm, root)
+		c.runEnded(root, c.stillOpen(fm, root), "completed_at", "completedAt")
 	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
 		c.noPlace()
 	case reprise.PhaseEnded:
@@ -46,29 +46,31 @@ func (c *recorder) flowEvent(fm form, root ledger.Value) {
 	}
 }
 
-// flowEnded closes a workflow. One with an open step is not closed as completed.
-func (c *recorder) flowEnded(fm form, root ledger.Value) {
+// runEnded closes an epic or a workflow, with the time of that under one of the keys.
+// One with an open step is not closed as completed.
+func (c *recorder) runEnded(root ledger.Value, open string, keys ...string) {
 	status := root.In("status")
-	switch c.ev.Outcome {
-	case "", "completed", "approved":
-		if open := c.stillOpen(fm, root); open != "" {
-			c.cannot("%s is open", open)
-			return
-		}
+	switch {
+	case c.succeeded() && open != "":
+		c.cannot("%s is open", open)
+	case c.succeeded():
 		if c.runStatus(status, "completed", complete...) {
-			c.setTime(root.In("completed_at", "completedAt"))
+			c.setTime(root.In(keys...))
 		}
-	case "aborted":
-		if c.shape == buildShape {
-			c.abandon(root)
-			return
-		}
+	case c.ev.Outcome == "aborted" && c.shape == buildShape:
+		c.abandon(root)
+	case c.ev.Outcome == "aborted":
 		c.runStatus(status, "aborted", aborted...)
-	case "failed":
+	case c.ev.Outcome == "failed" && c.shape != epicShape:
 		c.runStatus(status, "failed", "failed", "error")
 	default:
 		c.noPlace()
 	}
+}
+
+// succeeded reports whether the event is the end of a run that reached its goal.
+func (c *recorder) succeeded() bool {
+	return oneOf(c.ev.Outcome, "completed|approved") || c.ev.Outcome == ""
 }
 
 // stillOpen names a step that keeps a workflow from being completed.

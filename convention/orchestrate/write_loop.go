@@ -20,15 +20,14 @@ func (c *recorder) loopEvent(lp loop) {
 	case reprise.RunStopped:
 		c.loopHalts(lp)
 	case reprise.RunEnded:
-		switch c.ev.Outcome {
-		case "", "completed", "approved":
-			if verdict(lp.last) != reprise.Done {
-				c.cannot("the last ruling is %s", quote(lp.last))
-			}
-			c.loopCompletes(lp)
-		default:
+		if !c.succeeded() {
 			c.loopHalts(lp)
+			return
 		}
+		if verdict(lp.last) != reprise.Done {
+			c.cannot("the last ruling is %s", quote(lp.last))
+		}
+		c.loopCompletes(lp)
 	case reprise.QuestionAsked:
 		if doc.Fold(lp.word) != "escalated" || !lp.hasStatus {
 			c.loopStatus(lp, "escalated", lp.escalated)

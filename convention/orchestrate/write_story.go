@@ -26,8 +26,7 @@ func (c *recorder) recordStory() {
 			return
 		}
 	case reprise.RunEnded:
-		switch ev.Outcome {
-		case "", "completed", "approved":
+		if c.succeeded() {
 			c.moveStory(p, done, ev.Text)
 			return
 		}

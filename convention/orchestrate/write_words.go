@@ -10,21 +10,16 @@ import (
 	"reprise/internal/doc"
 )
 
-// family is one vocabulary: what each class is called in it.
-type family struct {
-	name  string
-	words map[class]string
-}
-
-var families = []family{
-	{"camel", map[class]string{draft: "Draft", ready: "Ready", inProgress: "InProgress", inReview: "InReview", done: "Done", blocked: "Blocked", dropped: "Cancelled"}},
-	{"spaced", map[class]string{draft: "Draft", ready: "Ready", inProgress: "In Progress", inReview: "In Review", done: "Done", blocked: "Blocked", dropped: "Cancelled"}},
-	{"handed", map[class]string{draft: "Draft", ready: "Ready", inProgress: "InProgress", inReview: "Ready for Review", done: "Done", blocked: "Blocked", dropped: "Cancelled"}},
-	{"template", map[class]string{draft: "Draft", ready: "Approved", inProgress: "InProgress", inReview: "Review", done: "Done", blocked: "Blocked", dropped: "Cancelled"}},
-	{"lower", map[class]string{draft: "draft", ready: "ready", inProgress: "in_progress", inReview: "in_review", done: "done", blocked: "blocked", dropped: "cancelled"}},
-	{"upper", map[class]string{draft: "DRAFT", ready: "READY", inProgress: "IN PROGRESS", inReview: "IN REVIEW", done: "DONE", blocked: "BLOCKED", dropped: "CANCELLED"}},
-	{"portuguese", map[class]string{draft: "Rascunho", ready: "Aprovada", inProgress: "Em andamento", inReview: "Em revisão", done: "Concluída", blocked: "Bloqueada", dropped: "Cancelada"}},
-	{"chinese", map[class]string{draft: "草稿", ready: "已批准", inProgress: "进行中", inReview: "待审查", done: "已完成", blocked: "阻塞", dropped: "已取消"}},
+// families are vocabularies: what each class is called in them.
+var families = map[string]map[class]string{
+	"camel":      {draft: "Draft", ready: "Ready", inProgress: "InProgress", inReview: "InReview", done: "Done", blocked: "Blocked", dropped: "Cancelled"},
+	"spaced":     {draft: "Draft", ready: "Ready", inProgress: "In Progress", inReview: "In Review", done: "Done", blocked: "Blocked", dropped: "Cancelled"},
+	"handed":     {draft: "Draft", ready: "Ready", inProgress: "InProgress", inReview: "Ready for Review", done: "Done", blocked: "Blocked", dropped: "Cancelled"},
+	"template":   {draft: "Draft", ready: "Approved", inProgress: "InProgress", inReview: "Review", done: "Done", blocked: "Blocked", dropped: "Cancelled"},
+	"lower":      {draft: "draft", ready: "ready", inProgress: "in_progress", inReview: "in_review", done: "done", blocked: "blocked", dropped: "cancelled"},
+	"upper":      {draft: "DRAFT", ready: "READY", inProgress: "IN PROGRESS", inReview: "IN REVIEW", done: "DONE", blocked: "BLOCKED", dropped: "CANCELLED"},
+	"portuguese": {draft: "Rascunho", ready: "Aprovada", inProgress: "Em andamento", inReview: "Em revisão", done: "Concluída", blocked: "Bloqueada", dropped: "Cancelada"},
+	"chinese":    {draft: "草稿", ready: "已批准", inProgress: "进行中", inReview: "待审查", done: "已完成", blocked: "阻塞", dropped: "已取消"},
 }
 
 // portuguese are the words that show that a value is in Portuguese.
@@ -78,32 +73,20 @@ func toneOf(value string) tone {
 
 // familyOf tells the vocabulary of a value.
 func familyOf(value string) map[class]string {
-	name := "camel"
-	switch word := core(value); toneOf(value) {
-	case inChinese:
-		name = "chinese"
-	case inPortuguese:
-		name = "portuguese"
-	case upperCase:
-		name = "upper"
-	case lowerCase:
-		name = "lower"
+	byTone := map[tone]string{inChinese: "chinese", inPortuguese: "portuguese", upperCase: "upper", lowerCase: "lower"}
+	name := byTone[toneOf(value)]
+	switch word := core(value); {
+	case name != "":
+	case word == "Approved" || word == "Review":
+		name = "template"
+	case strings.HasPrefix(word, "Ready for"):
+		name = "handed"
+	case strings.Contains(word, " "):
+		name = "spaced"
 	default:
-		switch {
-		case word == "Approved" || word == "Review":
-			name = "template"
-		case strings.HasPrefix(word, "Ready for"):
-			name = "handed"
-		case strings.Contains(word, " "):
-			name = "spaced"
-		}
+		name = "camel"
 	}
-	for _, f := range families {
-		if f.name == name {
-			return f.words
-		}
-	}
-	return nil
+	return families[name]
 }
 
 // core is the first run of words of a value, without what decorates it.
