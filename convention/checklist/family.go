@@ -333,12 +333,13 @@ func (f *Family) means(word string) reprise.Status { return f.meaning(f.Words, w
 
 // meaning looks a word up among those of the family, then among the usual ones.
 func (f *Family) meaning(of map[reprise.Status][]string, word string) reprise.Status {
-	for _, words := range []map[reprise.Status][]string{of, usual} {
-		for status, words := range words {
-			if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
-				return status
-			}
+	for status, words := range of {
+		if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
+			return status
 		}
+	}
+	if status, ok := folded()[doc.Fold(word)]; ok {
+		return status
 	}
 	return reprise.Unknown
 }

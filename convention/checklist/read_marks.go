@@ -60,9 +60,12 @@ func (l *list) readLegend(md *doc.Markdown) {
 		}
 		for _, piece := range strings.FieldsFunc(line.Text, func(r rune) bool { return strings.ContainsRune(",;|·", r) }) {
 			mark, word, ok := l.family.explains(piece)
+			if !ok {
+				continue
+			}
 			status, known := l.family.meaning(nil, word), l.family.means(mark)
 			switch was, twice := l.legend[mark]; {
-			case !ok || status == known:
+			case status == known:
 			case known != reprise.Unknown:
 				l.denied[mark] = "[" + mark + "] = " + word
 			case twice && was != status:
@@ -130,7 +133,7 @@ func (p *place) tell(s saying) bool {
 		p.status = reprise.Skipped
 		return false
 	case (s.putOff || s.status == reprise.Blocked) && !p.status.Closed() && p.status != reprise.Unknown:
-		p.status, p.held = reprise.Blocked, "its text says "+strings.Trim(s.mark, " .;:—–-*_()[]")
+		p.status, p.held = reprise.Blocked, "its text says "+doc.Clip(strings.Trim(s.mark, " .;:—–-*_()[]"), 60)
 		if s.struck {
 			p.held = "its text is struck through"
 		}

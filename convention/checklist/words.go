@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,6 +31,17 @@ var usual = map[reprise.Status][]string{
 	reprise.Skipped:  {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix", "已跳过", "已取消", "取消"},
 }
 
+// folded are the usual words, folded.
+var folded = sync.OnceValue(func() map[string]reprise.Status {
+	out := map[string]reprise.Status{}
+	for status, words := range usual {
+		for _, word := range words {
+			out[doc.Fold(word)] = status
+		}
+	}
+	return out
+})
+
 // Some words say more in one place than in another. Beside a task, the vague ones are as likely
 // what it is about, and the loud ones say how far it is only in capitals. What an agent adds to
 // its own task with one of the wary ones is not the word of someone who is done.
@@ -49,13 +61,9 @@ var signs = map[reprise.Status]string{
 
 // spoken are the words that say beside a task how far it is, folded, and the signs.
 var spoken = sync.OnceValue(func() map[string]reprise.Status {
-	out := map[string]reprise.Status{}
-	for status, words := range usual {
-		for _, word := range words {
-			if !slices.Contains(vague, word) {
-				out[doc.Fold(word)] = status
-			}
-		}
+	out := maps.Clone(folded())
+	for _, word := range vague {
+		delete(out, word)
 	}
 	for status, signs := range signs {
 		for _, sign := range signs {
