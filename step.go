@@ -82,6 +82,8 @@ type Acceptance struct {
 	Gone   []string  // what it should have left and is gone
 	// Emptied is what it left with content and is empty now.
 	Emptied []string `json:",omitempty"`
+	// Unread is what it left and cannot be looked at now: whether it is there is unknown.
+	Unread []string `json:",omitempty"`
 	// Earlier are accepted attempts at the step, or at parts of it, whose work is in other
 	// commits.
 	Earlier []Acceptance `json:",omitempty"`

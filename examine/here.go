@@ -168,7 +168,7 @@ func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
 }
 
-// outputGone reports that a file that a step had to leave is missing or was emptied, whoever
+// outputGone reports that a file that a step had to leave is missing, was emptied or cannot be read, whoever
 // did it and whether it is committed: what has to exist has to exist to the end. It blocks
 // if an open step needs the step, unless a step accepted later may have removed it. What
 // counts as changed is asked about instead.
@@ -178,15 +178,16 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 			return slices.ContainsFunc(s.Accepted.Changed, func(e reprise.Expected) bool { return e.Path == file })
 		})
 	}
-	empty := unasked(s.Accepted.Emptied)
-	lost, how, needs := slices.Concat(unasked(s.Accepted.Gone), empty), "gone", ""
-	switch len(empty) {
-	case 0:
-	case len(lost):
-		how = "empty"
-	default:
-		how = "gone or empty"
+	var lost, ways []string
+	for _, of := range []struct {
+		files []string
+		how   string
+	}{{s.Accepted.Gone, "gone"}, {s.Accepted.Emptied, "empty"}, {s.Accepted.Unread, "unreadable"}} {
+		if files := unasked(of.files); len(files) > 0 {
+			lost, ways = append(lost, files...), append(ways, of.how)
+		}
 	}
+	how, needs := strings.Join(ways, " or "), ""
 	if len(lost) == 0 {
 		return nil
 	}

@@ -50,6 +50,7 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"an output is gone that nobody needs", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Needs = nil }), warning, `which is gone`},
 		{"an output is gone, and all that needed it is done", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Status = reprise.Done }), warning, `which is gone`},
 		{"an output was emptied", code, accepted(emptied), blocking, `which is empty; "two" needs it`},
+		{"an output cannot be read", code, accepted(func(s *scene) { s.r.Steps[0].Accepted.Commit, s.r.Steps[0].Accepted.Unread = "", []string{"out-c"} }), blocking, `which is unreadable; "two" needs it`},
 		{"one is gone, one was emptied", code, accepted(gone).with(emptied), blocking, `"out-a", "out-b", which are gone or empty; "two" needs it`},
 		{"an output was emptied that is asked about", code, accepted(emptied).with(func(s *scene) { s.r.Steps[0].Accepted.Changed = []reprise.Expected{{Path: "out-b"}} }), 0, ""},
 		{"an output is gone, and a later step was accepted", code, accepted(gone).with(func(s *scene) {

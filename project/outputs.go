@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"reprise"
 	"reprise/journal"
@@ -69,8 +70,6 @@ func Outputs(r *reprise.Run, h *journal.History) map[string][]string {
 // zero if that is not on record.
 func (s *Scope) replaced(name string, info fs.FileInfo, err error, was reprise.Hash) bool {
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return false // what may not be read is told as that
 	case err != nil:
 		return true
 	case info.Mode().IsRegular():
@@ -81,6 +80,13 @@ func (s *Scope) replaced(name string, info fs.FileInfo, err error, was reprise.H
 	// Listings of s.Files leave out what holds no state.
 	now, err := HashIn(os.DirFS(s.Dir), name)
 	return err == nil && now.IsZero()
+}
+
+// isUnread reports whether the system could not say what is at a place: then something may
+// be there. A link that leads nowhere, in a circle or out of the project is nothing.
+func isUnread(err error) bool {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	return ok && errno != syscall.ENOENT && errno != syscall.ENOTDIR && errno != syscall.ELOOP
 }
 
 // tellOverwritten finds files that open steps need and that are not as the run left them.
