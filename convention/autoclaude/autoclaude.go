@@ -21,6 +21,7 @@
 package autoclaude
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -65,9 +66,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 // load reads a spec and keeps what it was read from.
 func load(fsys fs.FS, ref reprise.Ref) *loader {
 	ref.Layout, ref.Kind = layoutName, reprise.KindBuild
-	if ref.ID == "" {
-		ref.ID = path.Base(ref.Path)
-	}
+	ref.ID = cmp.Or(ref.ID, path.Base(ref.Path))
 	l := &loader{fsys: fsys, rd: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
 	l.where = locate(fsys, ref.Path)
 	l.readCopies()

@@ -199,10 +199,5 @@ func (p *plan) done() (done int) {
 // begun reports whether any item is other than pending. What a word without a
 // meaning stands for may have been begun.
 func (p *plan) begun() bool {
-	for _, it := range p.items {
-		if it.step.Status != reprise.Pending {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.items, func(it item) bool { return it.step.Status != reprise.Pending })
 }

@@ -2,6 +2,7 @@ package autoclaude
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -120,9 +121,7 @@ func readEscalation(text string) reprise.Question {
 			q.Answer = strings.TrimSpace(q.Answer + "\n" + line)
 		}
 	}
-	if q.Text == "" {
-		q.Text = oneLine(text, 300)
-	}
+	q.Text = cmp.Or(q.Text, oneLine(text, 300))
 	if q.Answer = doc.Clip(q.Answer, 4000); !q.Answered {
 		q.Answer = ""
 	}

@@ -1,6 +1,7 @@
 package autoclaude
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -197,9 +198,7 @@ func (p *plan) readPhase(n ledger.Value, i int) {
 	if ph.name == "" && len(ph.keys) > 0 {
 		ph.name = ph.keys[0]
 	}
-	if ph.name == "" {
-		ph.name = fmt.Sprintf("phase %d", i+1)
-	}
+	ph.name = cmp.Or(ph.name, fmt.Sprintf("phase %d", i+1))
 	ph.parallel, _ = n.Get("parallel_safe").Bool()
 	p.phases = append(p.phases, ph)
 	p.readLists(n, len(p.phases)-1)

@@ -1,6 +1,7 @@
 package autoclaude
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -103,9 +104,7 @@ func unmade(fsys fs.FS, place string, p *plan, id string) string {
 		if _, err := fs.Stat(fsys, path.Join(place, name)); err == nil {
 			return ""
 		}
-		if first == "" {
-			first = name
-		}
+		first = cmp.Or(first, name)
 	}
 	return first
 }

@@ -2,6 +2,7 @@ package autoclaude
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/md5"
 	"fmt"
 	"io/fs"
@@ -56,9 +57,7 @@ func (w *writer) makeSpec(dir string) {
 	if first, _, _ := strings.Cut(task, "\n"); strings.TrimSpace(first) != "" {
 		title = oneLine(first, 120)
 	}
-	if task == "" {
-		task = title
-	}
+	task = cmp.Or(task, title)
 	for _, name := range givenFiles {
 		if text, ok := w.ev.Given[name]; ok {
 			w.Create(path.Join(dir, name), []byte(text), "what a person gave the task")

@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,9 +75,7 @@ func ReadFamilies(v doc.Value) (out []Family) {
 			ID: k.At("id").Text(), Text: k.At("text").Text(), Status: k.At("status").Text(), Rank: k.At("rank").Text(),
 			Parts: k.At("parts").Text(), Needs: k.At("needs").Text(), Changed: k.At("changed").Text(), Ended: k.At("ended").Text(),
 		}
-		if family.Form == "" {
-			family.Form = Boxes
-		}
+		family.Form = cmp.Or(family.Form, Boxes)
 		if item := f.At("item"); item.Has() {
 			form, err := regexp.Compile(item.Text())
 			if err != nil || form.SubexpIndex("id") < 0 {

@@ -244,9 +244,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		l.apart = append(l.apart, it)
 		return
 	}
-	if it.phase == "" {
-		it.phase = strings.TrimSuffix(prefix, ":")
-	}
+	it.phase = cmp.Or(it.phase, strings.TrimSuffix(prefix, ":"))
 	l.add(it, named)
 	for _, part := range l.listed(e.Value, f.Keys.Parts) {
 		l.task(part, it.id+".", it.rank)

@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -133,12 +134,8 @@ func (m *model) askAlarm(r *alarmState) {
 		Answer: r.answer, Answered: r.answered || moved, Applied: moved || r.applied,
 		AskedAt: r.key.at.time(), Source: m.sourceOf(r.key),
 	}
-	if q.ID == "" {
-		q.ID = fmt.Sprintf("escalation-%d", len(m.run.Questions)+1)
-	}
-	if q.Text == "" {
-		q.Text = "an escalation without a text"
-	}
+	q.ID = cmp.Or(q.ID, fmt.Sprintf("escalation-%d", len(m.run.Questions)+1))
+	q.Text = cmp.Or(q.Text, "an escalation without a text")
 	m.run.Questions = append(m.run.Questions, q)
 	if !q.Answered {
 		m.asked(r.task, q)

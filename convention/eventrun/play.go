@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -216,12 +217,9 @@ func own(r *reprise.Run, a *reprise.Assignment) {
 // playTask returns the work on a graph task, or its verification.
 func playTask(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) reprise.Assignment {
 	a := reprise.Assignment{
-		Unit: u, Step: s.ID, Role: u.Role, Template: taskTemplate, Policy: reprise.Verify, Commit: true,
+		Unit: u, Step: s.ID, Role: cmp.Or(u.Role, s.Role), Template: taskTemplate, Policy: reprise.Verify, Commit: true,
 		Facts: map[string]string{"folder": r.Path}, Answers: answers(r, s.ID),
 		Data: []reprise.Data{{Name: "task", Source: s.Source, Text: strings.TrimSpace(s.ID + ": " + s.Title)}},
-	}
-	if a.Role == "" {
-		a.Role = s.Role
 	}
 	if a.Role == verifierRole {
 		a.Template, a.Policy, a.Commit = verifyTemplate, reprise.Rerun, false

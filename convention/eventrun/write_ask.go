@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"cmp"
 	"strings"
 
 	"reprise"
@@ -18,20 +19,11 @@ const (
 
 // questionID is the id under which a question is stored.
 func (rec *recording) questionID() string {
-	if id := plain(rec.ev.Question, 200); id != "" {
-		return id
-	}
-	return "ask-" + strings.TrimPrefix(rec.id, "reprise-")
+	return cmp.Or(plain(rec.ev.Question, 200), "ask-"+strings.TrimPrefix(rec.id, "reprise-"))
 }
 
 func (rec *recording) question() *reprise.Question {
-	id := rec.questionID()
-	for i := range rec.run.Questions {
-		if rec.run.Questions[i].ID == id {
-			return &rec.run.Questions[i]
-		}
-	}
-	return nil
+	return rec.run.Question(rec.questionID())
 }
 
 // asked escalates. Questions that follow from the state of the run, an approval or a

@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -214,10 +215,7 @@ func (rec *recording) unit() ([]line, error) {
 
 // phase moves the run to the phase after the one that ended.
 func (rec *recording) phase() ([]line, error) {
-	name := rec.ev.Phase
-	if name == "" {
-		name = rec.run.Phase
-	}
+	name := cmp.Or(rec.ev.Phase, rec.run.Phase)
 	n, no := numberOf(name)
 	switch {
 	case n == nil:

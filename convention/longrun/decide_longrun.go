@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // judgeMarker decides whether current-agent-id.txt can be believed. It is
@@ -99,7 +100,7 @@ func (l *longRun) checkSequence() {
 	}
 	if n := l.missingPlans(); n > 0 {
 		warn(l.r, reprise.CodeMissingArtifact, "plans", s.planSource,
-			fmt.Sprintf("STATE.md counts %s, but files mention %d", plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
+			fmt.Sprintf("STATE.md counts %s, but files mention %d", ledger.Plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
 	}
 }
 
@@ -115,18 +116,18 @@ func (l *longRun) decide() {
 	case l.blind && (open != nil || len(l.plans) == 0):
 		run.State, run.Reason, run.Next = reprise.Unreadable, "the folders of plans and summaries cannot be listed, so what is done is not known", nil
 	case len(asked) > 0:
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("%s on %s without an answer", plural(len(asked), "question"), asked[0].Subject)
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("%s on %s without an answer", ledger.Plural(len(asked), "question"), asked[0].Subject)
 	case len(l.plans) == 0:
 		l.decideWithoutPlans()
 	case open == nil && l.missingPlans() > 0:
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("all plans on disk are done, but STATE.md counts %d", l.state.total)
 		run.Next = []reprise.Unit{{ID: "transform", Path: path.Join(l.dir, "plans"), Title: "Write the missing plan files", Phase: "transform", Role: "planner", Reason: run.Reason}}
 	case open == nil:
-		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %s have a summary that closes them", plural(len(l.plans), "plan"))
+		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %s have a summary that closes them", ledger.Plural(len(l.plans), "plan"))
 	case len(run.Next) == 0:
 		run.State, run.Reason = reprise.Waiting, "no open plan can be started: each waits for another that cannot be done"
 	case !l.begun():
-		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(l.plans), "plan"))
+		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", ledger.Plural(len(l.plans), "plan"))
 	default:
 		run.State, run.Reason = reprise.Interrupted, l.whyInterrupted(open)
 	}
@@ -177,7 +178,7 @@ func (l *longRun) begun() bool {
 
 func (l *longRun) whyInterrupted(open *plan) string {
 	p := cmp.Or(l.named(l.run.Next[0].ID), open)
-	return fmt.Sprintf("%d of %s closed; plan %s %s", l.closed(nil, nil), plural(len(l.plans), "plan"), p.id, l.standing(p))
+	return fmt.Sprintf("%d of %s closed; plan %s %s", l.closed(nil, nil), ledger.Plural(len(l.plans), "plan"), p.id, l.standing(p))
 }
 
 // standing says in words how far a plan came.

@@ -76,7 +76,7 @@ func (l *longRun) groupOf(subject string) (ids []string, why string) {
 	case l.blind:
 		return nil, "the folders of plans and summaries cannot be listed"
 	case l.missingPlans() > 0:
-		return nil, fmt.Sprintf("STATE.md counts %s, but files mention %d", plural(l.state.total, "plan"), len(l.plans))
+		return nil, fmt.Sprintf("STATE.md counts %s, but files mention %d", ledger.Plural(l.state.total, "plan"), len(l.plans))
 	case len(found) == 0:
 		return nil, "no plan says that it belongs to that group"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // decide sets state, reason, phase and next. An open plan that no two records
@@ -32,7 +33,7 @@ func (g *gsd) decide() {
 		g.verify()
 	case closed > 0 && !g.state.whole():
 		run.State = reprise.Interrupted
-		run.Reason = fmt.Sprintf("the phases are recorded complete; neither ticked nor summarised: %s", plural(closed, "plan"))
+		run.Reason = fmt.Sprintf("the phases are recorded complete; neither ticked nor summarised: %s", ledger.Plural(closed, "plan"))
 	case g.allDone():
 		g.decideComplete()
 	case g.onlyAgents():
@@ -74,7 +75,7 @@ func (g *gsd) decideHandoff() {
 		if len(open) == 1 {
 			needs = " needs"
 		}
-		run.Reason += "; " + plural(len(open), "item") + needs + " a person"
+		run.Reason += "; " + ledger.Plural(len(open), "item") + needs + " a person"
 	}
 	if g.state.status == gsdWaiting {
 		run.State = reprise.Waiting
@@ -112,12 +113,12 @@ func (g *gsd) decideOpen() {
 	case s == gsdWaiting:
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", doc.Clip(g.state.word, 80))
 	case !g.begun() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
-		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(g.live), "plan"))
+		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", ledger.Plural(len(g.live), "plan"))
 	case first.human && !slices.ContainsFunc(g.lineUp(first.phase).now, func(p *plan) bool { return !p.human }):
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", first.id)
 	default:
 		run.State = reprise.Interrupted
-		run.Reason = fmt.Sprintf("%s, %s open; %s comes next", g.doneText(first.phase), plural(len(g.live), "plan"), first.id)
+		run.Reason = fmt.Sprintf("%s, %s open; %s comes next", g.doneText(first.phase), ledger.Plural(len(g.live), "plan"), first.id)
 	}
 }
 
@@ -126,7 +127,7 @@ func (g *gsd) decideOpen() {
 func (g *gsd) doneText(p phaseNo) string {
 	done := within(g.done, p)
 	out := len(keep(done, (*plan).skipped))
-	text := plural(len(done)-out, "plan") + " of " + g.phaseName(p) + " done"
+	text := ledger.Plural(len(done)-out, "plan") + " of " + g.phaseName(p) + " done"
 	if out > 0 {
 		text += fmt.Sprintf(", %d skipped", out)
 	}

@@ -181,14 +181,6 @@ func ask(r *reprise.Run, step string, asked []reprise.Asked) []reprise.Asked {
 	return out
 }
 
-// present leaves the files that are there.
-func present(fsys fs.FS, names ...string) []string {
-	return slices.DeleteFunc(names, func(name string) bool {
-		info, err := fs.Stat(fsys, name)
-		return name == "" || err != nil || info.IsDir()
-	})
-}
-
 // answers are those a plan's executor should know, as data: this convention
 // calls an answer applied as soon as it is written down.
 func answers(r *reprise.Run, st *reprise.Step) []reprise.Data {

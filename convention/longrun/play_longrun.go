@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // longRunOf reads the files of a run, for what its steps do not tell.
@@ -36,18 +37,18 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 	a := reprise.Assignment{Unit: u, Step: u.ID, Role: "executor", Template: "executor", Policy: reprise.Verify, Commit: true}
 	l, spec := longRunOf(fsys, r), path.Dir(r.Path)
 	a.Facts = map[string]string{"spec": spec, "state": r.Path}
-	a.Inputs = present(fsys, path.Join(spec, "spec.md"), path.Join(spec, "tasks.md"))
+	a.Inputs = ledger.Present(fsys, path.Join(spec, "spec.md"), path.Join(spec, "tasks.md"))
 	id, _, _ := strings.Cut(u.ID, "/") // of a plan, also where a task of it is looked back at
 	st, p := r.Step(id), l.named(id)
 	// The run may still be being set up although plans exist: it is not on record that they are complete.
 	if st == nil || p == nil || r.State == reprise.NotStarted && l.state.status == wordSetup {
 		return assignTransform(r, l, a)
 	}
-	a.Inputs = append(present(fsys, p.path), a.Inputs...)
+	a.Inputs = append(ledger.Present(fsys, p.path), a.Inputs...)
 	at := slices.Index(l.plans, p)
 	for i, q := range l.plans {
 		if q != p && (slices.Contains(l.byKey.needed(p), q) || i+3 >= at) && q.summary != nil && q.status == reprise.Done {
-			a.Inputs = append(a.Inputs, present(fsys, q.summary.file)...)
+			a.Inputs = append(a.Inputs, ledger.Present(fsys, q.summary.file)...)
 		}
 	}
 	a.Facts["plan"], a.Facts["commit"] = p.id, "type("+p.id+"): what was done"

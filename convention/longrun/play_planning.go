@@ -22,13 +22,13 @@ func planningOf(fsys fs.FS, r *reprise.Run) *gsd {
 func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 	a := reprise.Assignment{Unit: u, Step: u.ID, Role: "executor", Policy: reprise.Verify, Commit: true}
 	a.Facts = map[string]string{"state": r.Path, "phase": u.Phase}
-	a.Inputs = present(fsys, path.Join(r.Path, "STATE.md"), path.Join(r.Path, "ROADMAP.md"), path.Join(r.Path, "PROJECT.md"))
+	a.Inputs = ledger.Present(fsys, path.Join(r.Path, "STATE.md"), path.Join(r.Path, "ROADMAP.md"), path.Join(r.Path, "PROJECT.md"))
 	g := planningOf(fsys, r)
 	st, p := r.Step(strings.TrimSuffix(u.ID, "-SUMMARY")), g.named(u.ID)
 	switch {
 	case st == nil && u.ID == "continue":
 		a.Facts["task"] = "Continue as the hand-off says. When it is taken up, remove it or move it away: it holds the work up for as long as it is there."
-		a.Inputs = append(a.Inputs, present(fsys, u.Path)...)
+		a.Inputs = append(a.Inputs, ledger.Present(fsys, u.Path)...)
 		a.Data = []reprise.Data{{Name: "next action", Source: reprise.Source{File: u.Path}, Text: u.Title}}
 	case st == nil:
 		a.Role = "planner"
@@ -69,10 +69,10 @@ func (g *gsd) carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *re
 	}
 	a.Expect = []reprise.Expected{{Path: name}}
 	a.Inputs = append([]string{p.file()}, a.Inputs...)
-	a.Inputs = append(a.Inputs, present(fsys, path.Join(r.Path, "HANDOFF.json"), path.Join(r.Path, ".continue-here.md"), path.Join(path.Dir(p.file()), ".continue-here.md"))...)
+	a.Inputs = append(a.Inputs, ledger.Present(fsys, path.Join(r.Path, "HANDOFF.json"), path.Join(r.Path, ".continue-here.md"), path.Join(path.Dir(p.file()), ".continue-here.md"))...)
 	for _, q := range g.done {
 		if q != p && q.status == reprise.Done && (q.phase == p.phase || slices.Contains(p.needs, q.planKey)) && len(a.Inputs) < 12 {
-			a.Inputs = append(a.Inputs, present(fsys, q.summary.file)...)
+			a.Inputs = append(a.Inputs, ledger.Present(fsys, q.summary.file)...)
 		}
 	}
 	a.Data = append(a.Data, reprise.Data{Name: "plan", Source: st.Source, Text: p.id + ": " + st.Title})

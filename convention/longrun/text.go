@@ -96,14 +96,6 @@ func pick(labels []doc.Label, keys ...string) (doc.Label, bool) {
 	return doc.Label{}, false
 }
 
-// plural gives "1 plan" or "3 plans".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
 // oneLine makes one line of a text.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

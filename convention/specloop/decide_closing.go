@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // ends tells whether a termination reason ends a specification as complete or
@@ -52,7 +53,7 @@ func (l *loader) terminated(ix *index) point {
 		at.reason = fmt.Sprintf("terminated for the reason %q; its state is kept for a later resume (%s)", ix.reason.text, ix.gapText())
 	}
 	if n := ix.countGaps(gap.open); n > 0 {
-		ix.file.Report(reprise.Info, reprise.CodeClosedOpen, ix.status.line, fmt.Sprintf("ended with %s open", plural(n, "gap")), "resume it, or start from scratch")
+		ix.file.Report(reprise.Info, reprise.CodeClosedOpen, ix.status.line, fmt.Sprintf("ended with %s open", ledger.Plural(n, "gap")), "resume it, or start from scratch")
 	}
 	return at
 }
@@ -95,14 +96,14 @@ func (l *loader) openAtEnd(ix *index, reason string) {
 	switch {
 	case len(open) > 0 && accepted:
 		ix.file.Report(reprise.Info, reprise.CodeClosedOpen, ix.status.line,
-			fmt.Sprintf("closed with %s open: %s", plural(len(open), "critical or important gap"), list(open)), "the specification was accepted as it is; resume it to close them")
+			fmt.Sprintf("closed with %s open: %s", ledger.Plural(len(open), "critical or important gap"), list(open)), "the specification was accepted as it is; resume it to close them")
 	case len(open) > 0:
 		ix.file.Report(reprise.Warning, reprise.CodeFalseCompletion, ix.status.line,
-			fmt.Sprintf("completed, but %s still open: %s", plural(len(open), "critical or important gap"), list(open)), "look at the gap queue before you build on this specification")
+			fmt.Sprintf("completed, but %s still open: %s", ledger.Plural(len(open), "critical or important gap"), list(open)), "look at the gap queue before you build on this specification")
 	}
 	if pending+unused > 0 {
 		ix.file.Report(reprise.Warning, reprise.CodeFalseCompletion, ix.status.line,
-			fmt.Sprintf("completed with %s without an answer and %s not applied", plural(pending, "question"), plural(unused, "answer")), "look at the questions before you build on this specification")
+			fmt.Sprintf("completed with %s without an answer and %s not applied", ledger.Plural(pending, "question"), ledger.Plural(unused, "answer")), "look at the questions before you build on this specification")
 	}
 }
 

@@ -1,6 +1,7 @@
 package specloop
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -156,12 +157,8 @@ func (l *loader) indexQuestions(ix *index, parts []*part) {
 		if q.status == setAside && answer == "" {
 			answer = "(deferred)"
 		}
-		subject := strings.Join(q.gaps, ", ")
-		if subject == "" {
-			subject = q.workflow
-		}
 		owner.questions = append(owner.questions, reprise.Question{
-			ID: q.id, Text: q.text, Subject: subject, Options: q.options, Answer: answer,
+			ID: q.id, Text: q.text, Subject: cmp.Or(strings.Join(q.gaps, ", "), q.workflow), Options: q.options, Answer: answer,
 			Answered: q.status != asked, Applied: q.applied, Source: ix.file.At(q.line),
 		})
 	}

@@ -1,6 +1,7 @@
 package specloop
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // phase is one step of the loop.
@@ -156,11 +158,7 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		p.phase.At = "unclear"
 		l.loopSteps(p, at.phase, reprise.Unknown, claim)
 	default:
-		here := at.here
-		if here == 0 {
-			here = reprise.InProgress
-		}
-		l.loopSteps(p, at.phase, here, claim)
+		l.loopSteps(p, at.phase, cmp.Or(at.here, reprise.InProgress), claim)
 		l.nextPhase(p, at.phase, at.reason)
 	}
 	if at.by == "" {
@@ -319,14 +317,14 @@ func (l *loader) validating(ix *index) point {
 	}
 	pending, unused := ix.openQuestions()
 	if unused > 0 {
-		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record whose gaps are still clarifying (%s): applying comes before validating", plural(unused, "answer"), ix.gapText()))
+		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record whose gaps are still clarifying (%s): applying comes before validating", ledger.Plural(unused, "answer"), ix.gapText()))
 	}
 	if ix.looped() {
 		return newPoint("B3", reprise.Interrupted, "answers were applied before ("+ix.gapText()+"): the specification has to be validated again")
 	}
 	switch checklist := l.checklist(ix); {
 	case pending > 0:
-		return newPoint("B1", reprise.Waiting, fmt.Sprintf("gaps are classified; %s without an answer (%s)", plural(pending, "question"), ix.gapText()))
+		return newPoint("B1", reprise.Waiting, fmt.Sprintf("gaps are classified; %s without an answer (%s)", ledger.Plural(pending, "question"), ix.gapText()))
 	case len(ix.gaps) > 0 && checklist != "":
 		return newPoint("A5", reprise.Interrupted, "gap queue and checklist exist ("+ix.gapText()+"): the gaps must become questions")
 	case len(ix.gaps) > 0:
@@ -364,11 +362,11 @@ func (l *loader) clarifying(ix *index) point {
 	pending, unused := ix.openQuestions()
 	switch {
 	case pending > 0 && unused > 0:
-		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s); %s on record and not asked again", plural(pending, "question"), ix.gapText(), plural(unused, "answer")))
+		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s); %s on record and not asked again", ledger.Plural(pending, "question"), ix.gapText(), ledger.Plural(unused, "answer")))
 	case pending > 0:
-		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s)", plural(pending, "question"), ix.gapText()))
+		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s)", ledger.Plural(pending, "question"), ix.gapText()))
 	case unused > 0:
-		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): there is no need to ask again", plural(unused, "answer"), ix.gapText()))
+		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): there is no need to ask again", ledger.Plural(unused, "answer"), ix.gapText()))
 	case ix.countGaps(gap.open) > 0:
 		return newPoint("A5", reprise.Interrupted, "no question covers the open gaps ("+ix.gapText()+"): the questions must be asked again")
 	case !ix.anyTrace():

@@ -1,7 +1,6 @@
 package specloop
 
 import (
-	"strconv"
 	"strings"
 
 	"reprise/internal/doc"
@@ -184,12 +183,4 @@ func options(cell string) []string {
 		}
 	}
 	return out
-}
-
-// plural writes "1 gap", "2 gaps".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // Assign says what a phase, a turn or a node needs.
@@ -20,7 +21,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 	}
 	spec := specPath(r)
 	a.Facts = map[string]string{"feature": feature(r), "spec": spec, "phase": u.Title}
-	a.Inputs = present(fsys, spec)
+	a.Inputs = ledger.Present(fsys, spec)
 	if placeOf(u.ID) < 0 {
 		return assignOther(fsys, r, a)
 	}
@@ -138,7 +139,7 @@ func checklists(fsys fs.FS, r *reprise.Run) []string {
 			out = append(out, path.Join(dir, e.Name()))
 		}
 	}
-	return append(out, present(fsys, path.Join(feature(r), "checklist.md"))...)
+	return append(out, ledger.Present(fsys, path.Join(feature(r), "checklist.md"))...)
 }
 
 // about is what the feature is to be, as it was asked for.
@@ -152,14 +153,6 @@ func (ix *index) about(r *reprise.Run) reprise.Data {
 
 // GoalOf tells what a run was started for.
 func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string { return read(fsys, r).about(r).Text }
-
-// present leaves the files that are there.
-func present(fsys fs.FS, names ...string) []string {
-	return slices.DeleteFunc(names, func(name string) bool {
-		info, err := fs.Stat(fsys, name)
-		return err != nil || info.IsDir()
-	})
-}
 
 // assignOther is for turns of context files, phases of later workflows and
 // nodes of graphs.
@@ -179,7 +172,7 @@ func assignOther(fsys fs.FS, r *reprise.Run, a *order) (reprise.Assignment, erro
 		case art.MadeBy == st.ID && (art.Presence == reprise.Missing || art.Presence == reprise.Damaged):
 			a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
 		case art.Presence == reprise.Present && !slices.Contains(a.Inputs, art.Path):
-			a.Inputs = append(a.Inputs, present(fsys, art.Path)...)
+			a.Inputs = append(a.Inputs, ledger.Present(fsys, art.Path)...)
 		}
 	}
 	var answers []reprise.Question

@@ -1,6 +1,7 @@
 package specloop
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -292,9 +293,7 @@ func (l *loader) finish(ix *index) {
 	if r.Title == "" && ix != nil && ix.description.given() {
 		r.Title = doc.Clip(ix.description.text, 120)
 	}
-	if r.Title == "" {
-		r.Title = r.ID
-	}
+	r.Title = cmp.Or(r.Title, r.ID)
 	// One entry for each file; the state files name the same ones repeatedly.
 	seen := map[string]bool{}
 	r.Artifacts = slices.DeleteFunc(r.Artifacts, func(a reprise.Artifact) bool {

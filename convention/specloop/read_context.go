@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // contextFile is a state file of the second family.
@@ -222,7 +223,7 @@ func (l *loader) contextState(c *context, p *part) {
 		l.contextSteps(c, p, firstRole(c.workflow), reprise.Pending)
 		p.next = []reprise.Unit{{ID: p.steps[0].ID, Title: p.steps[0].Title, Role: firstRole(c.workflow), Phase: c.workflow, Path: c.file.Path, Reason: p.reason}}
 	case word == "completed" || word == "complete":
-		p.state, p.reason = reprise.Complete, fmt.Sprintf("%s is completed after %s", c.workflow, plural(max(c.iteration, 1), "iteration"))
+		p.state, p.reason = reprise.Complete, fmt.Sprintf("%s is completed after %s", c.workflow, ledger.Plural(max(c.iteration, 1), "iteration"))
 		l.contextSteps(c, p, "", reprise.Done)
 	case awaiting && role == "user":
 		l.awaitUser(c, p)
@@ -257,7 +258,7 @@ func (l *loader) unknownWord(c *context, p *part) {
 func (l *loader) awaitUser(c *context, p *part) {
 	if e := c.round(); e != nil && len(e.questions) > 0 && len(e.unanswered()) == 0 {
 		p.state = reprise.Interrupted
-		p.reason = fmt.Sprintf("%s of iteration %d on record and not applied yet: there is no need to ask again", plural(len(e.questions), "answer"), e.iteration)
+		p.reason = fmt.Sprintf("%s of iteration %d on record and not applied yet: there is no need to ask again", ledger.Plural(len(e.questions), "answer"), e.iteration)
 		l.turn(c, p, firstRole(c.workflow), p.reason)
 		return
 	}

@@ -1,6 +1,7 @@
 package specloop
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -131,9 +132,7 @@ func (g *graph) readNodes(l *loader) {
 			ID: id, Title: doc.Clip(n.Get("name").Str(), 80), Phase: g.workflow, Role: n.Get("agent").Str(),
 			Source: n.Source(), Attempts: len(n.Get("history").List()),
 		}
-		if nd.step.Role == "" {
-			nd.step.Role = roleOfKind(nd.kind)
-		}
+		nd.step.Role = cmp.Or(nd.step.Role, roleOfKind(nd.kind))
 		nd.step.Status = nodeStatus(nd.word)
 		src := n.Source()
 		if !status.IsNull() {

@@ -6,6 +6,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // laterPhases are the phases of the workflows that follow the specification in
@@ -167,7 +168,7 @@ func (l *loader) laterState(ix *index, p *part, c reprise.Claim, state phaseStat
 		p.state, p.reason = reprise.Interrupted, p.name+" was begun but not finished"
 	}
 	if pending > 0 {
-		p.state, p.reason = reprise.Waiting, fmt.Sprintf("%s: %s without an answer", p.name, plural(pending, "question"))
+		p.state, p.reason = reprise.Waiting, fmt.Sprintf("%s: %s without an answer", p.name, ledger.Plural(pending, "question"))
 	}
 	if state.name.given() && state.name.text != "" {
 		p.reason += " (" + doc.Clip(state.name.text, 40) + ")"

@@ -11,14 +11,7 @@ import (
 	"reprise/internal/doc"
 )
 
-func (rec *recorder) question() *reprise.Question {
-	for i := range rec.run.Questions {
-		if rec.run.Questions[i].ID == rec.ev.Question {
-			return &rec.run.Questions[i]
-		}
-	}
-	return nil
-}
+func (rec *recorder) question() *reprise.Question { return rec.run.Question(rec.ev.Question) }
 
 // ask finds the ledger that takes a question: index.md, or the context file of
 // the workflow that is open.

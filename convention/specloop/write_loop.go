@@ -208,10 +208,8 @@ func plainGap(id string) bool {
 }
 
 func (ix *index) gap(id string) *gap {
-	for i := range ix.gaps {
-		if doc.Fold(ix.gaps[i].id) == doc.Fold(id) {
-			return &ix.gaps[i]
-		}
+	if i := slices.IndexFunc(ix.gaps, func(g gap) bool { return doc.Fold(g.id) == doc.Fold(id) }); i >= 0 {
+		return &ix.gaps[i]
 	}
 	return nil
 }

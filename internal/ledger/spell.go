@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -114,6 +115,14 @@ func InManner(word string, others ...string) string {
 		return strings.Join(parts, " ")
 	}
 	return word
+}
+
+// Plural gives "1 plan" or "3 plans".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // Line makes one line of any text, safe in every format: no line ends, no control

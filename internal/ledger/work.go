@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -17,6 +18,14 @@ func IsWork(title string) bool {
 func Marked(text string, marks ...string) bool {
 	fold := doc.Fold(doc.Clip(text, 60))
 	return slices.ContainsFunc(marks, func(mark string) bool { i := strings.Index(fold, mark); return i >= 0 && i <= 20 })
+}
+
+// Present leaves the names of the files that are there.
+func Present(fsys fs.FS, names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		info, err := fs.Stat(fsys, name)
+		return err != nil || info.IsDir()
+	})
 }
 
 // Work gives the boxes of the tasks and criteria of a document, each once, without those
