@@ -283,7 +283,7 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 	defer cancel()
 	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(waits, nil)
 	switch {
-	case waits.Err() != nil && ctx.Err() == nil:
+	case ctx.Err() == nil && (waits.Err() != nil || Slow(err)): // the call may end a moment before its context
 		return &StoppingError{name, within}
 	case err != nil && !temporal.IsCanceledError(err):
 		return err
