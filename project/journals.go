@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/evidence"
 	"reprise/internal/durable"
 	"reprise/journal"
@@ -79,6 +80,13 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			s.last.File = entries[i].Source.File
 		}
 		v.History = journal.Fold(entries)
+		// If a run's beginning was cut off, its files are not yet, or no longer, those of
+		// the run.
+		b := lastBeginning(entries)
+		stands := opts.Full && !b.Behind(store) && r.Gone() == nil
+		if stands && caughtUp(ctx, &s, r) {
+			v.files = s.Files
+		}
 		v.Own = putBack(ctx, store, r, v.History)
 		v.Files = r.Clone()
 		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Answers() && l.For(r.Ref) }) {
@@ -94,9 +102,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		if working := n > 0 && (works(home.holder, &entries[n-1]) || home.begins(entries)); working || len(v.History.Open()) > 0 {
 			takeOwner(r, home, durable.LockPath, working, opts)
 		}
-		// If a run's beginning was cut off, its files are not yet, or no longer, those of
-		// the run.
-		if b := lastBeginning(entries); opts.Full && !b.Behind(store) && r.Gone() == nil {
+		if stands && r.Gone() == nil {
 			tellStand(store, s.account, r)
 		}
 	}
@@ -190,6 +196,42 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 	if (working || owner.PID == 0) && evidence.Life(owner, opts.Now).Life != reprise.Dead {
 		r.Owner = &owner
 	}
+}
+
+// caughtUp makes a run what resuming makes it before anything else, by bringing its files
+// up to the journal, and shows them like that in the scope. It reports whether there was
+// anything to bring up; tellStand reports why not.
+func caughtUp(ctx context.Context, s *Scope, r *reprise.Run) bool {
+	l, dry := convention.Find(r.Layout), durable.NewDryRun(s.Store)
+	if l == nil {
+		return false
+	}
+	if _, err := s.account.Bring(ctx, s.Store, dry, l, r.Ref); err != nil || len(dry.Edits()) == 0 {
+		return false
+	}
+	then, err := reprise.Load(l, dry, r.Ref)
+	if err != nil {
+		return false
+	}
+	now, err := reprise.Load(l, s.Store, r.Ref)
+	if err != nil {
+		return false
+	}
+	for _, f := range r.Findings { // what others say of it stays
+		if !slices.Contains(now.Findings, f) {
+			then.Report(f)
+		}
+	}
+	become(r, then)
+	s.Files = dry
+	return true
+}
+
+// become gives a run what its files say at another time. What is known of it from
+// elsewhere stays.
+func become(r, then *reprise.Run) {
+	then.Also, then.Project = r.Also, r.Project
+	*r = *then
 }
 
 // tellStand reports whether a run's files are behind its journal or were changed by

@@ -125,7 +125,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	grader, world := grade.New(j.Observed), examine.NewWorld(j.Observed)
 	for _, r := range runs {
 		if j.Observed.Git != nil {
-			aim(files, r, j.Observed.Git.Past)
+			aim(j.views[r].upTo(files), r, j.Observed.Git.Past)
 		}
 		refine(files, r, j.Observed.Git)
 		j.views[r].tellLeft(files, j.Observed.Git)

@@ -49,6 +49,7 @@ type View struct {
 	Decision reprise.Decision
 	Now      time.Time
 
+	files   fs.FS                  // as resuming brings them up to the journal; nil if as they are
 	canSkip func(step string) bool // whether the files can record that a step is skipped
 }
 
@@ -86,6 +87,14 @@ type Scope struct {
 	lapsed  func(*durable.Store, *Record) []reprise.Event // as in JudgeOptions
 	account *journal.Account                              // the journal as read; nil if only its events are known
 	last    reprise.Source                                // where the last event is
+}
+
+// upTo returns the files as resuming brings them up to the journal.
+func (v *View) upTo(now fs.FS) fs.FS {
+	if v.files != nil {
+		return v.files
+	}
+	return now
 }
 
 // entries returns the events of a view with their sources, as far as known.
@@ -192,8 +201,7 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 	if err != nil {
 		f.Severity, f.Message = reprise.Blocking, f.Message+", and it cannot be restored: "+err.Error()
 	} else {
-		then.Also = r.Also
-		*r = *then
+		become(r, then)
 	}
 	r.Report(f)
 	return own
