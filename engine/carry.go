@@ -23,7 +23,7 @@ func (w *work) loop(ctx context.Context) error {
 	if _, gone := errors.AsType[*GoneError](err); !gone {
 		return err
 	}
-	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref)
+	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref, w.hist)
 	if away == nil {
 		return err
 	}

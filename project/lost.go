@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 // tool; nil if nothing of it is left to do.
 func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
-	if away := PutAway(store, of, l.Ref); away != nil {
+	if away := PutAway(store, of, l.Ref, journal.Fold(l.account.Entries)); away != nil {
 		if away.State == reprise.Complete {
 			return nil
 		}
@@ -205,18 +206,27 @@ func (l *Lost) owes() bool {
 	return false
 }
 
-// PutAway returns a run from its tool's archive, or nil if it is not there.
-func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) *reprise.Run {
+// PutAway returns a run from its tool's archive, or nil if it is not there. If it is not
+// complete, and an attempt has no recorded end, no person is known to have ended it.
+func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.History) *reprise.Run {
 	if of.PutAway == nil {
 		return nil
 	}
-	ref, ok := of.PutAway(fsys, ref)
+	to, ok := of.PutAway(fsys, ref)
 	if !ok {
 		return nil
 	}
-	run, err := reprise.Load(of.Layout, fsys, ref)
+	run, err := reprise.Load(of.Layout, fsys, to)
 	if err != nil {
 		return nil // so as far as is known its files are gone
+	}
+	if open := hist.Open(); run.State == reprise.Stopped && len(open) > 0 {
+		run.State, run.Reason, run.Options = reprise.Waiting, run.Reason+"; the attempt at "+open[0].Step+", which has no recorded end, may have done that", nil
+		run.Report(reprise.Finding{
+			Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: run.ID, Source: reprise.Source{File: to.Path}, Message: run.Reason,
+			Hint: fmt.Sprintf("`mv %s %s` puts it back; to leave it archived, tick what is done in it and remove the rest",
+				reprise.Pasted(path.Dir(to.Path), "FROM"), reprise.Pasted(path.Dir(ref.Path), "TO")),
+		})
 	}
 	return run
 }
