@@ -282,7 +282,7 @@ func (h *local) Verify(ctx context.Context, f *Attempt) error {
 		switch r := session.Wait(); r.Outcome {
 		case agent.Done:
 		case agent.Stopped:
-			end.Err = errCutShort
+			end.Err = ErrCutShort
 		default:
 			end.Err = fmt.Errorf("verify %s: %s failed: %s (%s)", p.Step, p.Assignment.Verify[0], first(r.Reason, string(r.Outcome)), name)
 		}

@@ -60,7 +60,7 @@ func (s *Seen) heard(err error) {
 	switch {
 	case err == nil:
 		s.Verified = VerifiedDone
-	case errors.Is(err, errCutShort):
+	case errors.Is(err, ErrCutShort):
 		s.Verified = VerifyStopped
 	case errors.Is(err, errNotAsked):
 		s.Verified = VerifySkipped
@@ -162,7 +162,7 @@ func (w *work) lookForCommits(ctx context.Context, s *Seen) (err error) {
 
 // verify starts the verify command, beside all other work.
 func (w *work) verify(stop context.Context, s *Seen) {
-	err := errCutShort
+	err := ErrCutShort
 	if stop.Err() == nil {
 		err = w.hands.Verify(stop, &s.Attempt)
 	}
@@ -172,7 +172,7 @@ func (w *work) verify(stop context.Context, s *Seen) {
 		w.atWork[s.Step] = s
 		return
 	case stop.Err() != nil:
-		err = errCutShort
+		err = ErrCutShort
 	}
 	s.heard(err)
 }

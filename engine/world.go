@@ -127,8 +127,8 @@ func (w *work) head(ctx context.Context, dir string) string {
 	return commit
 }
 
-// errCutShort says that a verify command was stopped before it ended.
-var errCutShort = errors.New("stopped before it ended")
+// ErrCutShort says that a verify command was stopped before it ended: it told nothing.
+var ErrCutShort = errors.New("stopped before it ended")
 
 // errNotAsked says that a verify command is not run in a preview.
 var errNotAsked = errors.New("it was not asked")

@@ -116,7 +116,7 @@ func patience(ctx context.Context, stops <-chan struct{}) (context.Context, func
 func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInput, said *words) (*AttemptResult, error) {
 	c, had, err := a.place(work, in)
 	if err != nil || had != nil {
-		return had, err
+		return had, unbegun(work, err)
 	}
 	defer c.Close()
 	r, err := a.attemptIn(ctx, work, at, c, in, said)
@@ -126,7 +126,10 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 // attemptIn is attempt in its checkout.
 func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout, in AttemptInput, said *words) (*AttemptResult, error) {
 	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(at.started))
-	if err != nil {
+	switch {
+	case err != nil && in.Start.Verify:
+		return nil, err // the ref of the attempt has its end already
+	case err != nil:
 		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}}, said)
 	}
 	e.Tell, e.Kept, e.Still = said.hear, &a.kept, c.still
@@ -134,14 +137,16 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 		end, err := e.RunVerify(work, in.Run.Ref, in.Start.Elsewhere)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, unbegun(work, err)
+		case end.Err != nil && work.Err() != nil:
+			return nil, unbegun(work, end.Err) // a command that is cut short refutes nothing
 		case end.Err != nil:
 			return &AttemptResult{Refuted: tail(end.Err.Error(), 1000)}, nil
 		}
 		return &AttemptResult{Verified: true}, nil
 	}
 	if err := c.setApart(work); err != nil {
-		return nil, err
+		return nil, unbegun(work, err)
 	}
 	end, err := e.RunAttempt(work, in.Run.Ref, in.Start.Elsewhere, said.session)
 	var late *engine.LateError
@@ -149,13 +154,30 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 	case errors.As(err, &late):
 		return &AttemptResult{Outcome: "late"}, nil
 	case err != nil:
-		return nil, err
+		return nil, unbegun(work, err)
 	}
 	r, err := a.push(ctx, c, in, end, said)
 	if err != nil {
 		err = a.keepWork(ctx, c, in, err)
 	}
 	return r, err
+}
+
+// notBegun marks the error of an attempt that came to nothing because its worker gave up, before
+// an agent was started.
+const notBegun = "not-begun"
+
+// unbegun is the error of an attempt whose agent was not started, or of a verify command that
+// told nothing. Where the work was to end, that is why: it says nothing about the step.
+func unbegun(work context.Context, err error) error {
+	why := context.Cause(work)
+	switch {
+	case err == nil || why == nil:
+		return err
+	case temporal.IsCanceledError(why):
+		return why // the server asked for it
+	}
+	return temporal.NewApplicationErrorWithCause(fmt.Sprintf("it was not begun: %v", why), notBegun, err)
 }
 
 // KeptError says that what an attempt left could not be pushed, and where its worker keeps

@@ -160,8 +160,11 @@ func (h *hands) startOf(f *engine.Attempt) Start {
 func (h *hands) Verify(_ context.Context, f *engine.Attempt) error {
 	if h.end != nil && h.end.Verify != nil && h.end.Start.Elsewhere == h.elsewhere(f) {
 		end := engine.End{Step: f.Step}
-		if !h.end.Verify.Verified {
-			end.Err = errors.New(h.end.Verify.Refuted)
+		switch v := h.end.Verify; {
+		case h.end.Lost != "" && !h.end.Failed:
+			end.Err = engine.ErrCutShort // it told nothing
+		case !v.Verified:
+			end.Err = errors.New(cmp.Or(v.Refuted, h.end.Lost))
 		}
 		h.ends = append(h.ends, end)
 		return nil

@@ -197,7 +197,7 @@ func (r *run) start(ctx workflow.Context, s Start) {
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		end := LandInput{Start: s}
-		if err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, &end.Result); err != nil {
+		if err := carryOut(ctx, in, &end.Result); err != nil {
 			if end.Lost, end.Failed = whyLost(err); end.Failed {
 				end.Final, end.Kept = isFinal(err), isKept(err)
 				r.failed[keyOf(s.Elsewhere)] = report.FleetFailure{Step: s.Name(), Attempt: s.Number, Reason: said(err)}
@@ -209,6 +209,23 @@ func (r *run) start(ctx workflow.Context, s Start) {
 		}
 		r.ended = append(r.ended, end)
 	})
+}
+
+// carryOut has an attempt carried out. One that a worker gave up before it began has no end: it
+// is given to a worker again, as the same attempt. So is a verify command whose worker was lost.
+func carryOut(ctx workflow.Context, in AttemptInput, result *AttemptResult) error {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, result)
+		var app *temporal.ApplicationError
+		var lost *temporal.TimeoutError
+		again := errors.As(err, &app) && app.Type() == notBegun || in.Start.Verify && errors.As(err, &lost)
+		if !again || workflow.GetVersion(ctx, notBegun, workflow.DefaultVersion, 1) != 1 {
+			return err
+		}
+		if err := workflow.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // whyLost says in a few words why an attempt told no end, and whether its worker says so.
