@@ -64,6 +64,7 @@ func (e *UnknownQuestionError) Hint() string {
 type AnsweredError struct {
 	Question, Answer string // the answer is "" where it was closed without one
 	By               string // the step that used the answer, "" if that is not known
+	Ended            bool   // the run was ended with it
 	Why              string // why it cannot be changed, where nothing used it
 	Files            bool   // the run's files asked it and keep the answer: doing it again does not ask again
 }
@@ -76,6 +77,8 @@ func (e *AnsweredError) Error() string {
 		text = fmt.Sprintf("answer %s: it was closed without an answer and is no longer asked", e.Question)
 	case e.By != "":
 		text += ", and " + e.By + " used that"
+	case e.Ended:
+		text += ", and the run was ended with that"
 	case e.Why != "":
 		text += "; " + e.Why
 	}
@@ -89,6 +92,8 @@ func (e *AnsweredError) Hint() string {
 		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there; the answer is kept in the run's files, change it there first"
 	case e.By != "":
 		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there, and asks again"
+	case e.Ended:
+		return "`reprise resume RUN --option continue` continues it, and asks again"
 	case e.Why != "":
 		return ""
 	}

@@ -345,6 +345,8 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			switch {
 			case used:
 				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: by, Files: !askedHere(w.events, id)}
+			case w.run.State == reprise.Stopped: // continuing it withdraws all answers that nothing else used
+				return nil, &AnsweredError{Question: id, Answer: q.Answer, Ended: true}
 			case !change:
 				return nil, &AnsweredError{Question: id, Answer: q.Answer, Why: "it can be changed once no one works on the project"}
 			}
