@@ -82,9 +82,16 @@ func (s *Scope) replaced(name string, info fs.FileInfo, err error, was reprise.H
 	return err == nil && now.IsZero()
 }
 
-// isUnread reports whether the system could not say what is at a place: then something may
-// be there. A link that leads nowhere, in a circle or out of the project is nothing.
-func isUnread(err error) bool {
+// isUnread reports whether the system could not say what is at a place, or refuses to show
+// what a file or folder there holds. A link that leads nowhere, in a circle or out of the
+// project is nothing.
+func isUnread(fsys fs.FS, name string, info fs.FileInfo, err error) bool {
+	if err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+		var f fs.File
+		if f, err = fsys.Open(name); err == nil {
+			f.Close()
+		}
+	}
 	errno, ok := errors.AsType[syscall.Errno](err)
 	return ok && errno != syscall.ENOENT && errno != syscall.ENOTDIR && errno != syscall.ELOOP
 }
@@ -100,7 +107,7 @@ func (v *View) tellOverwritten(fsys fs.FS) {
 		s := v.Run.Step(step)
 		for _, name := range names {
 			was, recorded := v.History.Stands[name]
-			if !recorded {
+			if !recorded || slices.Contains(s.Accepted.Unread, name) { // which is told, and blocks
 				continue
 			}
 			if now, unread := Standing(fsys, name); !now.IsZero() && now != was {

@@ -357,7 +357,7 @@ func (v *View) tellLanded(sc *Scope) {
 			switch {
 			case err == nil && info.Mode().IsRegular() && info.Size() == 0 && slices.Contains(h.Filled, e.Path):
 				s.Accepted.Emptied = append(s.Accepted.Emptied, e.Path)
-			case isUnread(err):
+			case isUnread(sc.Files, e.Path, info, err):
 				s.Accepted.Unread = append(s.Accepted.Unread, e.Path)
 			case sc.replaced(e.Path, info, err, hist.Stands[e.Path]):
 				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
