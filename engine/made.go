@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -81,29 +82,44 @@ func (w *work) missing(f *Attempt) string {
 	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
 }
 
-// emptied says which of the files that an attempt should have left are empty although
-// commits made since it began gave them content: an attempt whose end no one saw did not
-// leave them so. It is "" if there are none.
+// emptied says which of the files that an attempt should have left are empty although it
+// did not leave them so: commits made since it began gave them content, or they were written
+// after its reply. An attempt whose end somebody saw is judged by that. It is "" if there
+// are none.
 func (w *work) emptied(ctx context.Context, f *Attempt) (string, error) {
-	var names []string
+	if !f.Recalled {
+		return "", nil
+	}
+	var names, since []string
+	replied, unreplied := os.Stat(f.ReplyFile)
 	for _, e := range f.Expect {
-		if now, err := w.hash(e.Path); err == nil && now == reprise.HashOf(nil) {
+		if now, err := w.hash(e.Path); err != nil || now != reprise.HashOf(nil) {
+			continue
+		}
+		info, err := fs.Stat(w.store, e.Path)
+		if err == nil && unreplied == nil && info.ModTime().After(replied.ModTime()) {
+			since = append(since, e.Path)
+		} else {
 			names = append(names, e.Path)
 		}
 	}
-	if len(names) == 0 || !f.Recalled || f.Head == "" || f.Dir == "" {
+	if len(names) > 0 && f.Head != "" && f.Dir != "" {
+		repo, err := w.repoAt(ctx, f.Dir)
+		if err != nil {
+			return "", err
+		}
+		if repo != nil {
+			filled, err := repo.Filled(ctx, f.Head)
+			if err != nil {
+				return "", err
+			}
+			since = append(since, slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(filled, name) })...)
+		}
+	}
+	if len(since) == 0 {
 		return "", nil
 	}
-	repo, err := w.repoAt(ctx, f.Dir)
-	if repo == nil || err != nil {
-		return "", err
-	}
-	filled, err := repo.Filled(ctx, f.Head)
-	names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(filled, name) })
-	if len(names) == 0 {
-		return "", err
-	}
-	return "what it left was emptied since: " + strings.Join(names, ", "), nil
+	return "what it left was emptied since: " + strings.Join(since, ", "), nil
 }
 
 // whyUnread is why a file cannot be read, without its name.
