@@ -378,7 +378,7 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	if f, ok := w.run.Unticked(); ok && d.Action == reprise.Finish {
 		s.Findings = append(s.Findings, f)
 	}
-	w.tellLeftOut(w.leftOutSince()...)
+	w.tellLeftOut(context.Background(), w.leftOutSince()...)
 	for _, step := range slices.Sorted(mapKeys(w.Parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.Parked[step])
 		if s.Action == reprise.Start {

@@ -220,6 +220,7 @@ type StepReport struct {
 	Commit   string
 	Resolved bool // its end was found by evidence, not seen
 	Log      string
+	Reopens  bool // it was left out, and beginning at it takes that back
 }
 
 // ProgressKind says what a Progress is about.

@@ -82,7 +82,7 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if err := next.load(); err != nil {
 		return true, err
 	}
-	next.tellLeftOut(w.choice.Skip...)
+	next.tellLeftOut(ctx, w.choice.Skip...)
 	return false, nil
 }
 

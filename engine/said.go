@@ -132,19 +132,22 @@ func (w *work) recordChoice(ctx context.Context) error {
 	}
 	for _, ev := range events {
 		if ev.Kind == reprise.StepSkipped {
-			w.tellLeftOut(ev.Step)
+			w.tellLeftOut(ctx, ev.Step)
 		}
 	}
 	return nil
 }
 
 // tellLeftOut adds skipped steps to the summary.
-func (w *work) tellLeftOut(steps ...string) {
+func (w *work) tellLeftOut(ctx context.Context, steps ...string) {
 	for _, id := range steps {
 		told := slices.ContainsFunc(w.sum.Skipped, func(r StepReport) bool { return r.ID == id })
-		if s := w.run.Step(id); s != nil && !told {
-			w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: s.Title, Role: s.Role})
+		at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == id })
+		if at < 0 || told {
+			continue
 		}
+		_, back, err := w.resetsAt(ctx, at)
+		w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: w.run.Steps[at].Title, Role: w.run.Steps[at].Role, Reopens: err == nil && back})
 	}
 }
 

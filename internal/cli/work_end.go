@@ -199,7 +199,7 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 	for _, s := range sum.Skipped {
 		p.marked("  ", "–", faint, stepName(s.ID, s.Title)+"  left out", linesTitle)
 	}
-	if n := len(sum.Skipped); n > 0 {
+	if n := len(sum.Skipped); n > 0 && sum.Skipped[n-1].Reopens {
 		p.para("  ", fmt.Sprintf("`reprise resume %s --from %s` takes that back.", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(sum.Skipped[n-1].ID, "STEP")), linesMessage)
 	}
 	p.workLeft(r, sum)
