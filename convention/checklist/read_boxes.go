@@ -196,7 +196,7 @@ var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 // readHeld holds the tasks below a heading whose status line says that they are put off.
 func (l *list) readHeld(sections []doc.Section) {
 	for _, s := range sections {
-		label, ok := s.Head().Label("Status")
+		label, ok := l.sectionStatus(s)
 		status, _ := says(label.Value)
 		if !ok || l.family.Label != "" || status != reprise.Blocked && status != reprise.Skipped {
 			continue
@@ -210,6 +210,16 @@ func (l *list) readHeld(sections []doc.Section) {
 	}
 }
 
+// sectionStatus returns the line of a section that says how far all of it is. One behind a box is
+// about that box.
+func (l *list) sectionStatus(s doc.Section) (label doc.Label, ok bool) {
+	label, ok = s.Head().Label("Status")
+	for line := range l.boxes {
+		ok = ok && (line <= s.Line || line > label.Line)
+	}
+	return label, ok
+}
+
 // saidBelow returns what is said of a box outside of its own line: by the legend, on the lines
 // that continue what is struck through, and on a line for its status below it.
 func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
@@ -218,7 +228,7 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 			out = append(out, said)
 		}
 	}
-	for _, line := range md.Lines[c.Line:] {
+	for _, line := range md.After(c.Line) {
 		if l.family.Label != "" || isBox(line.Text) || strings.HasPrefix(line.Text, "#") || strings.TrimSpace(line.Text) != "" && indent(line.Text) <= c.Indent {
 			break
 		}
@@ -236,9 +246,9 @@ func struckOn(md *doc.Markdown, c doc.Check) string {
 		return ""
 	}
 	long := c.Text[strings.Index(c.Text, "~~"):]
-	for _, next := range md.All().Lines() {
+	for _, next := range md.After(c.Line) {
 		switch {
-		case next.No <= c.Line:
+		case next.Hidden:
 			continue
 		case strings.TrimSpace(next.Text) == "" || strings.HasPrefix(next.Text, "#") || doc.ItemOf(next.Text).Bullet != "":
 			return ""
@@ -352,7 +362,7 @@ func unstarred(text string) string {
 
 // unset returns a text without what sets it off from an id before it.
 func unset(text string) string {
-	for _, mark := range []string{":", "- ", "– ", "— "} {
+	for _, mark := range []string{":", "-- ", "- ", "– ", "— "} {
 		text = strings.TrimSpace(strings.TrimPrefix(text, mark))
 	}
 	return text

@@ -242,6 +242,6 @@ func (o *odd) open(at spot) bool {
 		return false
 	}
 	rest = strings.Trim(rest, "*_~` ")
-	word, _, _ := strings.Cut(strings.NewReplacer("：", ":", "—", ":", "–", ":", " - ", ":", "=", ":", "(", ":").Replace(rest), ":")
+	word, _, _ := strings.Cut(strings.NewReplacer("：", ":", "—", ":", "–", ":", " - ", ":", " -- ", ":", "=", ":", "(", ":").Replace(rest), ":")
 	return word != "" && !strings.HasSuffix(rest, ":") && (f.meaning(f.Stages, word) == reprise.Unknown || word == strings.ToUpper(word))
 }

@@ -284,7 +284,7 @@ func (o *odd) readSections() {
 			status = closes(s.Title)
 		}
 		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true)
-		if label, ok := s.Head().Label("Status"); ok {
+		if label, ok := o.sectionStatus(s); ok {
 			status = o.family.meaning(o.family.Stages, strings.Trim(label.Value, "*`_ "))
 		}
 		siblings := numbers[kinds[i]]

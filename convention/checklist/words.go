@@ -196,14 +196,14 @@ func starts(before string) (rest string, begins bool) {
 		rest = strings.TrimRight(rest[:label[0]], " \t*_~\ufe0f")
 		return rest, true
 	}
-	last, size := utf8.DecodeLastRuneInString(rest)
+	last, _ := utf8.DecodeLastRuneInString(rest)
 	_, sign := spoken()[string(last)]
 	spaced := rest != before
 	switch {
 	case rest == "", bold.MatchString(before), strings.ContainsRune("([{（［【—–⚠", last), sign && last >= '⌛':
 		return rest, true
 	case last == '-' && spaced:
-		return rest, strings.HasSuffix(rest[:len(rest)-size], " ")
+		return rest, strings.HasSuffix(strings.TrimRight(rest, "-"), " ")
 	}
 	return rest, spaced && strings.ContainsRune(";.:", last)
 }
@@ -215,7 +215,7 @@ var (
 	// goesOn matches what comes behind a word that is set off, and reason what does behind one in
 	// capitals as well.
 	moves  = regexp.MustCompile(`^(?i:to|until|till)\b`)
-	goesOn = regexp.MustCompile(`^(?:[:：;—–(（]|-\s|(?i:to|until|till|because|per|due to|since)\b)`)
+	goesOn = regexp.MustCompile(`^(?:[:：;—–(（]|-+\s|(?i:to|until|till|because|per|due to|since)\b)`)
 	reason = regexp.MustCompile(`^(?:[.,]|(?i:by|on|for|as|yet|in)\b)`)
 )
 
@@ -260,7 +260,7 @@ func (s *saying) setOff(text, word string) bool {
 		}
 		return follows
 	case strings.ContainsRune("—–-;.:", last):
-		s.from = len(before) - size
+		s.from = len(strings.TrimRight(before[:len(before)-size], "-"))
 	default:
 		s.from = len(before)
 	}

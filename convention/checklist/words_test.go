@@ -21,7 +21,7 @@ var putOff = []string{"deferred", "postponed", "skipped", "cancelled", "canceled
 // said are the places where people say how far a task is. WORD stands for the word, and ID for
 // what the task has in place of a number.
 var said = []string{
-	"ID the task (WORD)", "ID the task [WORD]", "ID the task (WORD).", "ID the task — WORD", "ID the task - WORD", "ID the task – WORD", "ID the task. WORD", "ID the task **WORD**", "ID the task (Status: WORD)",
+	"ID the task (WORD)", "ID the task [WORD]", "ID the task (WORD).", "ID the task — WORD", "ID the task - WORD", "ID the task – WORD", "ID the task -- WORD", "ID WORD -- the task", "ID the task. WORD", "ID the task **WORD**", "ID the task (Status: WORD)",
 	"ID the task Status: WORD", "ID the task\n  Status: WORD", "ID the task\n  - **Status**: WORD", "ID [WORD] the task", "ID (WORD) the task", "ID **WORD** the task", "ID **WORD**: the task", "ID WORD: the task",
 	"ID WORD — the task", "[WORD] ID the task", "(WORD) ID the task", "**WORD** ID the task", "WORD: ID the task", "ID the task (WORD: no key)", "ID the task (WORD - no key)", "ID the task — WORD (no key)",
 }
@@ -31,10 +31,14 @@ var said = []string{
 func TestWhat_says_that_a_task_is_not_done_never_makes_the_list_more_complete(t *testing.T) {
 	t.Parallel()
 	drawn, n := pick.Every(t, 4), 0
+	const front = "---\ndescription: \"a\"\nowner: b\n---\n\n"
 	for _, c := range []struct{ family, name, head, id, other string }{
 		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n", "T002", "T001"},
 		{"openspec", "openspec/changes/a/tasks.md", "## 1. Work\n\n", "1.2", "1.1"},
 		{"kiro", ".kiro/specs/a/tasks.md", "# Implementation Plan\n\n", "2.", "1."},
+		{"speckit", "specs/001-a/tasks.md", front + "# Tasks: a\n\n", "T002", "T001"},
+		{"openspec", "openspec/changes/a/tasks.md", front + "## 1. Work\n\n", "1.2", "1.1"},
+		{"kiro", ".kiro/specs/a/tasks.md", front + "# Implementation Plan\n\n", "2.", "1."},
 		{"openspec", "openspec/changes/a/tasks.md", "## Work\n\n", "Write", "Read"}, // without numbers
 	} {
 		for _, place := range said {
@@ -86,6 +90,9 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		{"\n## Not Done\n- T002 b\n", waits, 2, 0},
 		{"\n## Remaining Tasks\n- None\n", goes, 2, 0},
 		{"\n## Remaining Tasks\n- ✅ wire the login\n\n## Open Questions\n- why\n\n## Pending States\n- yellow\n", goes, 2, 0},
+		// The status of a section stands before its boxes, that of a box below it.
+		{"- [ ] T003 c\n  - Status: blocked\n- [ ] T004 d\n", reprise.Interrupted, 4, 0},
+		{"\n## Later\n\n**Status**: Blocked\n\n- [ ] T003 c\n- [ ] T004 d\n", waits, 4, 0},
 		// Items among their siblings.
 		{"- [T003] c\n", waits, 2, 0},
 		{"- NOT DONE: T003 c\n", waits, 2, 0},

@@ -253,6 +253,12 @@ type Section struct {
 // All is the whole body as one section.
 func (m *Markdown) All() Section { return Section{lines: m.body()} }
 
+// After returns the lines of the body after the one with a number in the file.
+func (m *Markdown) After(no int) []Line {
+	i, _ := slices.BinarySearchFunc(m.Lines, no+1, func(l Line, no int) int { return l.No - no })
+	return m.Lines[i:]
+}
+
 // Sections returns every heading of the body with its section, in file order.
 func (m *Markdown) Sections() []Section {
 	var out []Section
