@@ -62,13 +62,11 @@ func (w *work) opened() []reprise.Listed {
 // at it is not accepted, where the events that say so cannot take that back. It is recorded
 // with them, so that what is written there later can be told apart.
 func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) []reprise.Event {
-	over := func(r *reprise.Run) *reprise.Step {
-		if st := r.Step(s.Step); st != nil && (st.Status.Closed() || r.State == reprise.Stopped) {
-			return st
-		}
-		return nil
+	over := func(r *reprise.Run) bool {
+		st := r.Step(s.Step)
+		return r.State == reprise.Stopped || st != nil && st.Status.Closed() || st == nil && r.State == reprise.Complete
 	}
-	if len(events) == 0 || s.Number == 0 || w.own() || over(w.files) == nil {
+	if len(events) == 0 || s.Number == 0 || w.own() || !over(w.files) {
 		return nil
 	}
 	dry := durable.NewDryRun(w.led.Files())
@@ -76,15 +74,17 @@ func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) [
 	if err != nil {
 		then = w.files // what they say now is not believed either
 	}
-	st := over(then)
-	if st == nil {
+	if !over(then) {
 		return nil
 	}
-	rewrites := slices.ContainsFunc(dry.Edits(), func(e reprise.Edit) bool { return e.Path == st.Said().File })
-	if then.State != reprise.Stopped && project.ByPresence(st, s.Expect) && !rewrites {
-		return nil // the content of what it was to leave is on record, and that tells
+	says := reprise.Says{Status: reprise.Unknown, Word: then.Reason, State: then.State}
+	if st := then.Step(s.Step); st != nil {
+		rewrites := slices.ContainsFunc(dry.Edits(), func(e reprise.Edit) bool { return e.Path == st.Said().File })
+		if then.State != reprise.Stopped && project.ByPresence(st, s.Expect) && !rewrites {
+			return nil // the content of what it was to leave is on record, and that tells
+		}
+		says = st.Says(then.State)
 	}
-	says := st.Says(then.State)
 	return []reprise.Event{{Kind: reprise.StepOverstepped, Step: s.Step, By: s.Step, Actor: actor, Says: &says}}
 }
 

@@ -91,6 +91,9 @@ type StepHistory struct {
 	// Owed is how the last attempt ended, if it was not accepted: the step has
 	// to be done whatever it left. nil once it is finished or left out.
 	Owed *reprise.Event
+	// Said is what the files say of the step and the run since that attempt, if that calls
+	// one of them over.
+	Said *reprise.Says
 	// Rejected is what the last attempt left if it was not accepted and the step was left
 	// out after it.
 	Rejected []reprise.Expected
@@ -216,7 +219,7 @@ func (h *History) Add(ev *reprise.Event) {
 			if open != nil && !s.isOpen(open) && (ev.Until.IsZero() || !s.outsideEnd.After(ev.Until)) {
 				open = nil
 			}
-			s.Open, s.Held, s.Owed, s.Rejected, s.Marked = open, nil, nil, nil, nil
+			s.Open, s.Held, s.Owed, s.Rejected, s.Marked, s.Said = open, nil, nil, nil, nil, nil
 			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported, s.Work = nil, 0, nil, nil, nil, nil, nil
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
@@ -441,8 +444,10 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	}
 	switch ev.Kind {
 	case reprise.StepOverstepped:
-		s.Marked = ev.Expect
-	case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepReset:
+		s.Marked, s.Said = ev.Expect, ev.Says
+	case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped:
+		s.Marked, s.Said = nil, nil
+	case reprise.StepReset:
 		s.Marked = nil
 	}
 }

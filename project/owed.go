@@ -33,7 +33,7 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		}
 		const why = "its last attempt was not accepted"
 		switch s := v.Run.Step(id); {
-		case s == nil && len(h.Owed.Expect) > 0 && !v.offers(fsys, book, id):
+		case s == nil && (len(h.Owed.Expect) > 0 || v.over(h.Said)) && !v.offers(fsys, book, id):
 			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: why})
 		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
 			if s.Status = reprise.Pending; h.Owed.Kind == reprise.StepFailed {
@@ -41,11 +41,16 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 			}
 			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
 		}
-		if len(v.Run.Owed) > 0 && v.Run.State == reprise.Complete {
+		if len(v.Run.Owed) > 0 && (v.Run.State == reprise.Complete || v.over(h.Said)) {
 			v.Run.State, v.Run.Reason = reprise.Interrupted, id+": "+why
 		}
 	}
 	slices.SortStableFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// over reports whether the files still say, in the same words, that the run is over.
+func (v *View) over(said *reprise.Says) bool {
+	return said != nil && said.State == v.Files.State && !said.State.Open() && said.Word == v.Files.Reason
 }
 
 // offers reports whether the files offer a step.
