@@ -3,6 +3,7 @@ package temporal_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ steps:
   - {id: b, needs: [a], role: dev, prompt: make it, outputs: [b.txt], verify: [grep, Made, b.txt]}
   - {id: c, needs: [a], command: [sh, -c, 'echo "own c $REPRISE_ATTEMPT" >> "$FLEET_LOG"; test "$REPRISE_ATTEMPT" = 2 && echo c > c.txt'], outputs: [c.txt]}
   - {id: q, needs: [b, c], ask: {question: "Ship it?", options: [go on, stop]}}
-  - {id: d, needs: [q], role: dev, prompt: make it, outputs: [d.txt]}
+  - {id: d, needs: [q], role: dev, prompt: make it, outputs: [d.txt], verify: [sh, -c, 'until test -e "$FLEET_LOG.on"; do sleep 0.1; done']}
 `})
 	s.three()
 	if r := s.fleet("run", "flow.yaml", "--id", "own", "--detach", "--heartbeat", "5s"); r.code != 0 {
@@ -60,11 +61,25 @@ steps:
 	if r := s.fleet("answer", "own", "--question", "q", "--text", "go on"); r.code != 0 {
 		t.Fatal(r)
 	}
-	// A second start finds the first.
-	r := s.fleet("run", "flow.yaml", "--id", "own", "--json")
-	sum := s.summary(r)
-	if r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 5 {
-		t.Fatalf("%d %+v", r.code, sum)
+	// A second start finds the first, whose last step waits for that.
+	second := exec.Command(shared.bin, "run", "flow.yaml", "--id", "own", "-C", s.clone)
+	said := filepath.Join(s.dir, "second")
+	out, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	second.Env, second.Stdout, second.Stderr = s.env(), out, out
+	if err := startWithUs(second); err != nil {
+		t.Fatal(err)
+	}
+	saw := func() string { text, _ := os.ReadFile(said); return string(text) }
+	s.until("the second start follows it", func() bool { return strings.Contains(saw(), "own is on the fleet") })
+	if err := os.WriteFile(s.launches+".on", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Wait(); err != nil || !strings.Contains(saw(), "\nown: complete\n") || strings.Count(saw(), "  ✓ ") != 5 {
+		t.Fatalf("%v: %s", err, saw())
 	}
 	dir := s.checkout("own")
 	for _, name := range []string{"a.txt", "b.txt", "c.txt", "d.txt"} {
