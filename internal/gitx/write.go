@@ -379,9 +379,12 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 
 // IsAncestor reports whether all of a is in b.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
-	at, err := r.resolveAll(ctx, a, b)
-	if err != nil {
-		return false, err
+	at := []string{a, b}
+	if !objectName(a) || !objectName(b) { // git itself says where an object is missing
+		var err error
+		if at, err = r.resolveAll(ctx, a, b); err != nil {
+			return false, err
+		}
 	}
 	return r.git.yes(ctx, "merge-base", "--is-ancestor", "--end-of-options", at[0], at[1])
 }
