@@ -342,9 +342,10 @@ func (w *work) report(f *Attempt, text string) StepReport {
 	return StepReport{ID: f.Step, Title: f.Unit.Title, Role: f.Role, Attempt: f.Number, Took: w.Now().Sub(f.Began), Text: text, Log: f.Log}
 }
 
-// refuse parks a step that cannot be started: trying again does not mend the settings.
+// refuse parks a step that cannot be started, or whose attempt a person has to look at first:
+// trying again mends neither.
 func (w *work) refuse(a reprise.Assignment, cause error) {
-	w.park(a, fmt.Sprintf("cannot be started: %v", cause))
+	w.park(a, fmt.Sprintf("cannot go on: %v", cause))
 	w.sum.Refused = append(w.sum.Refused, cause)
 }
 

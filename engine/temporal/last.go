@@ -127,11 +127,11 @@ type NoBranchError struct {
 func (e *NoBranchError) Error() string {
 	switch {
 	case e.At == "":
-		return fmt.Sprintf("resume %s: the remote has no branch %s", e.Run, Branch(e.Run))
+		return fmt.Sprintf("find %s: the remote has no branch %s", e.Run, Branch(e.Run))
 	case e.Last == "":
-		return fmt.Sprintf("resume %s: its branch %s was moved to %.12s, which does not have what is recorded of it", e.Run, Branch(e.Run), e.At)
+		return fmt.Sprintf("find %s: its branch %s was moved to %.12s, which does not have what is recorded of it", e.Run, Branch(e.Run), e.At)
 	}
-	return fmt.Sprintf("resume %s: its branch %s was moved to %.12s, which does not have what is recorded of it up to %.12s", e.Run, Branch(e.Run), e.At, e.Last)
+	return fmt.Sprintf("find %s: its branch %s was moved to %.12s, which does not have what is recorded of it up to %.12s", e.Run, Branch(e.Run), e.At, e.Last)
 }
 
 // Hint says what a person can do.

@@ -64,7 +64,7 @@ func TestA_branch_that_was_moved_back(t *testing.T) {
 			}
 			if c.ref && !c.server {
 				f := &Fleet{Clone: fresh, Remote: b.remote}
-				if had, err := f.release(t.Context(), "r"); !errors.As(err, &moved) {
+				if had, err := f.release(t.Context(), "r"); !errors.As(err, &moved) || !strings.HasPrefix(err.Error(), "find r: ") {
 					t.Errorf("it was given back: %v, %v", had, err)
 				}
 				if _, err := f.HandOver(t.Context(), b.run.Ref); !errors.As(err, &moved) {

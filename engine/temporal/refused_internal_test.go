@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -63,6 +64,27 @@ func TestA_push_that_the_remote_refuses(t *testing.T) {
 	_, err = a.decide(t.Context(), b.next(), DecideInput{Run: b.run, Stop: true})
 	if err != nil {
 		b.lastsAs("stopping", err)
+	}
+}
+
+// An attempt whose push the remote refuses was started: what is told of it says nothing else.
+// (issue 19)
+func TestA_refused_push_is_no_failed_start(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	a := b.worker("one")
+	d := b.decided(a)
+	b.refuse("refs/reprise/")
+	_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
+	in := LandInput{Run: b.run, Start: d.Starts[0], Final: isFinal(err), Kept: isKept(err), Decide: true}
+	in.Lost, in.Failed = whyLost(err)
+	l, err := a.land(t.Context(), b.next(), in)
+	if err != nil || l.Next == nil {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	text, err := json.Marshal(l.Next)
+	if err != nil || !strings.Contains(string(text), "cannot go on: push ") || !strings.Contains(string(text), "policy 17 forbids it") || strings.Contains(string(text), "cannot be started") {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
