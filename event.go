@@ -212,6 +212,8 @@ type Listed struct {
 	// task or heading above them, or "" at the top.
 	Text  string `json:"text,omitempty"`
 	After string `json:"after,omitempty"`
+	// Below is what stands below its lines, up to the next task or heading.
+	Below string `json:"below,omitempty"`
 	// In is the file that declares it, or "" if it only follows from how far the run is.
 	In string `json:"in,omitempty"`
 	// Required is set if it had to be done.

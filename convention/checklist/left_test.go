@@ -34,13 +34,16 @@ func TestWhat_an_attempt_wrote_of_its_own_task_that_is_not_finished_is_found(t *
 		strings.Replace(ticked, "[ ] one", "[x] one", 1):                                                         `"two"`,
 		strings.ReplaceAll(entry, "[ ]", "[x]") + "\n  - [ ] write tests\n":                                      `"write tests"`,
 		strings.ReplaceAll(entry, "[ ]", "[x]") + "  - DEFERRED: the tests\n":                                    `"- DEFERRED: the tests"`,
+		strings.ReplaceAll(entry, "[ ]", "[x]") + "DEFERRED: the tests, no staging\n":                            `"DEFERRED: the tests, no staging"`,
+		strings.ReplaceAll(entry, "[ ]", "[x]") + "\n- Remaining: the frontend\n":                                `"- Remaining: the frontend"`,
+		strings.ReplaceAll(entry, "[ ]", "[x]") + "- Pending: stood here before\n":                               "",
 		strings.ReplaceAll(entry, "[ ]", "[x]") + "  - the tests pass, nothing is skipped\n":                     "",
 		strings.Replace(ticked, "too)", "too) — deferred to v2", 1):                                              `"— deferred to v2"`,
 		ticked + "  - [ ] tests are missing\n":                                                                   `"one"`,
 		strings.Replace(strings.ReplaceAll(entry, "[ ]", "[x]"), "two\n", "two\n  - [ ] tests are missing\n", 1): `"tests are missing"`,
 	} {
 		list := func(entry string) (fstest.MapFS, *reprise.Run) {
-			text := "# Tasks: a\n\n- [x] T001 a\n" + entry + "- [ ] T003 c\n  - [ ] three\n"
+			text := "# Tasks: a\n\n- [x] T001 a\n" + entry + "- Pending: stood here before\n- [ ] T003 c\n  - [ ] three\n"
 			return fstest.MapFS{name: {Data: []byte(text)}}, loadList(t, "speckit", name, text)
 		}
 		was := checklist.Open(list(entry))[0]

@@ -182,6 +182,22 @@ func TestA_status_in_a_usual_form_of_another_tool_is_read_and_recorded(t *testin
 	for _, c := range []struct{ family, name, text, step, want string }{
 		{"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [ ] T001 a\n- [/] T002 b\n", "T002", "# Tasks: a\n\n- [ ] T001 a\n- [x] T002 b\n"},
 		{
+			"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\nLegend: `[W]` = in progress, `[D]` = done\n\n- [ ] T001 a\n- [W] T002 b\n", "T002",
+			"# Tasks: a\n\nLegend: `[W]` = in progress, `[D]` = done\n\n- [ ] T001 a\n- [D] T002 b\n",
+		},
+		{
+			"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\nLegend: `[x]` = in progress, `[X]` = done\n\n- [ ] T001 a\n- [/] T002 b\n", "T002",
+			"# Tasks: a\n\nLegend: `[x]` = in progress, `[X]` = done\n\n- [ ] T001 a\n- [X] T002 b\n",
+		},
+		{
+			"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [ ] T001 a\n- [/] T002 Show ❌\n", "T002",
+			"# Tasks: a\n\n- [ ] T001 a\n- [x] T002 Show ❌ (done)\n",
+		},
+		{
+			"speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [ ] T001 a\n- [/] T002 Add the value (pending)\n", "T002",
+			"# Tasks: a\n\n- [ ] T001 a\n- [x] T002 Add the value (pending) (done)\n",
+		},
+		{
 			"bmad", "sprint-status.yaml", "development_status:\n  1-1-a: backlog\n  1-2-b: {status: in-progress}\n", "1-2-b",
 			"development_status:\n  1-1-a: backlog\n  1-2-b: {status: done}\n",
 		},

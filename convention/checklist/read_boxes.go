@@ -193,22 +193,34 @@ func (l *list) readTwice(sections []doc.Section) {
 // separates them.
 var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 
-// readHeld holds the tasks below a heading whose status line says that they are put off.
+// readHeld holds the tasks below a heading that says that they are put off, itself or in its status
+// line.
 func (l *list) readHeld(sections []doc.Section) {
 	for _, s := range sections {
-		label, ok := l.sectionStatus(s)
-		status, _ := says(label.Value)
-		if !ok || l.family.Label != "" || status != reprise.Blocked && status != reprise.Skipped {
-			continue
+		why := ""
+		_, title := says(s.Title)
+		_, number := shapeOf(title)
+		for _, said := range sayings(s.Title, false) { // a sign before a title may be there for its looks
+			if looks := said.from == 0 && doc.Fold(said.mark) == "" && number == ""; stops(said.status) && !looks {
+				why = "its heading says " + doc.Clip(s.Title, 60)
+			}
+		}
+		if label, ok := l.sectionStatus(s); ok && l.family.Label == "" {
+			if status, _ := says(label.Value); stops(status) {
+				why = "the status of " + doc.Clip(s.Title, 40) + " is " + doc.Clip(strings.Trim(label.Value, "*` "), 40)
+			}
 		}
 		for i := range l.items {
 			it := &l.items[i]
-			if p := &it.places[0]; s.Line < p.source.Line && p.source.Line <= s.Line+s.Length() && p.status == reprise.Pending {
-				p.status, it.held, it.putOff = reprise.Blocked, "the status of "+doc.Clip(s.Title, 40)+" is "+doc.Clip(strings.Trim(label.Value, "*` "), 40), true
+			if p := &it.places[0]; why != "" && s.Line < p.source.Line && p.source.Line <= s.Line+s.Length() && p.status == reprise.Pending {
+				p.status, it.held, it.putOff = reprise.Blocked, why, true
 			}
 		}
 	}
 }
+
+// stops reports whether a status says of all that has it that it is not to be done, or not now.
+func stops(s reprise.Status) bool { return s == reprise.Blocked || s == reprise.Skipped }
 
 // sectionStatus returns the line of a section that says how far all of it is. One behind a box is
 // about that box.

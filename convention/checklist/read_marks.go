@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,8 +66,7 @@ func (l *list) readLegend(md *doc.Markdown) {
 			}
 			status, known := l.family.meaning(nil, word), l.family.means(mark)
 			switch was, twice := l.legend[mark]; {
-			case status == known:
-			case known != reprise.Unknown:
+			case known != reprise.Unknown && known != status:
 				l.denied[mark] = "[" + mark + "] = " + word
 			case twice && was != status:
 				l.legend[mark] = reprise.Unknown
@@ -75,6 +75,19 @@ func (l *list) readLegend(md *doc.Markdown) {
 			}
 		}
 	}
+}
+
+// legendMark returns the mark that the legend has for a status where the usual one will not do, else "".
+func (l *list) legendMark(status reprise.Status) string {
+	means := func(mark string) bool { return l.legend[mark] == status && l.denied[mark] == "" }
+	if usual := map[reprise.Status]string{reprise.Done: "x", reprise.Pending: " "}[status]; usual != "" && means(usual) {
+		return ""
+	}
+	marks := slices.Sorted(maps.Keys(l.legend))
+	if i := slices.IndexFunc(marks, means); i >= 0 {
+		return marks[i]
+	}
+	return ""
 }
 
 // leftOut is what is written behind the text of a task that is left out, where a box has no mark
@@ -150,38 +163,14 @@ func (p *place) denies(status reprise.Status) bool {
 	return p.mark != "" && p.says != status && (p.says.Closed() || status.Closed())
 }
 
-// alone matches a mark that is nothing but a mark: a sign, or words between brackets or stars.
-var alone = regexp.MustCompile(`^(?:[☐⬜🔲🔳⏳⌛🔄🚧❌✗✘✅☑✓✔]\x{fe0f}?|\(([\pL _-]+)\)|\[([\pL _-]+)\]|\*\*([\pL _-]+)\*\*|__([\pL ]+)__)$`)
-
-// unmarked returns a text without its mark, if that stands by itself, is complete and is there
-// only once. Anything else may be what the task is about.
-func (p *place) unmarked(text string) string {
-	m := alone.FindStringSubmatch(p.mark)
-	if m == nil || strings.Count(text, p.mark) != 1 {
-		return text
-	}
-	word := strings.Join(m[1:], "")
-	if _, ok := spoken()[doc.Fold(word)]; word != "" && !ok {
-		return text
-	}
-	before, after, _ := strings.Cut(text, p.mark)
-	if before != "" && !strings.HasSuffix(before, " ") || after != "" && !strings.HasPrefix(after, " ") {
-		return text
-	}
-	return strings.TrimSpace(strings.TrimSpace(before) + " " + strings.TrimSpace(after))
-}
-
 // reworded returns the text of a box for a status that its mark cannot say, or that its text
-// denies. Once the two agree, the mark says it alone. What is more than a mark is never taken
-// out of a text: which of the two is right is written behind it.
+// denies. Nothing is taken out of a text but such a word that settled something else before:
+// which of the two is right is written behind it.
 func (f *Family) reworded(p *place, status reprise.Status, skips bool) string {
 	text := p.box.Value
 	if p.last != "" && p.status != status && (p.status.Closed() || status.Closed()) {
-		text = strings.TrimSpace(strings.TrimSuffix(text, p.last))
-	}
-	if p.denies(status) || p.last == "" && p.denies(p.status) {
-		if bare := p.unmarked(text); skips || f.clear(bare, status, p.more) {
-			text = bare
+		if rest := strings.TrimSpace(strings.TrimSuffix(text, p.last)); p.last == leftOut || !f.clear(rest, p.status, p.more) {
+			text = rest
 		}
 	}
 	if skips || !f.clear(text, status, p.more) {

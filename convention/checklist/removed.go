@@ -28,8 +28,10 @@ func Open(fsys fs.FS, r *reprise.Run) []reprise.Listed {
 		case s.Source.File != r.Path || at < 1 || at > len(lines) || !isBox(lines[at-1]):
 			out = append(out, reprise.Listed{ID: s.ID, Title: s.Title})
 		default:
+			end := below(lines, at)
 			out = append(out, reprise.Listed{
-				ID: s.ID, Title: s.Title, Text: strings.Join(lines[at-1:below(lines, at)], "\n"), After: before(lines[:at-1], indent(lines[at-1])),
+				ID: s.ID, Title: s.Title, Text: strings.Join(lines[at-1:end], "\n"), After: before(lines[:at-1], indent(lines[at-1])),
+				Below: strings.TrimSpace(strings.Join(lines[end:max(end, nextPart(lines, at))], "\n")),
 			})
 		}
 	}
@@ -50,6 +52,15 @@ func below(lines []string, at int) int {
 		end = i + 1
 	}
 	return end
+}
+
+// nextPart returns where the next task or heading is, from at on.
+func nextPart(lines []string, at int) int {
+	i := slices.IndexFunc(lines[at:], func(line string) bool { return parts(line, indent(lines[at-1])) })
+	if i < 0 {
+		return len(lines)
+	}
+	return at + i
 }
 
 // before returns the last line that a task can follow, or "".

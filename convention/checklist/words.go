@@ -48,7 +48,7 @@ var folded = sync.OnceValue(func() map[string]reprise.Status {
 var (
 	vague = []string{"open", "new", "planned", "queued", "ready", "backlog", "spec ready", "started", "doing", "working", "running", "/", "in review", "review", "needs review", "ready for review"}
 	loud  = []string{"moved", "removed"}
-	wary  = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed"}
+	wary  = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half", "half done"}
 	// later are those that put a task off, as those for Skipped do: a box that is ticked beside
 	// one of them says that nothing is left to do here, not that it was done.
 	later = []string{"deferred", "postponed", "延期"}

@@ -93,6 +93,11 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		// The status of a section stands before its boxes, that of a box below it.
 		{"- [ ] T003 c\n  - Status: blocked\n- [ ] T004 d\n", reprise.Interrupted, 4, 0},
 		{"\n## Later\n\n**Status**: Blocked\n\n- [ ] T003 c\n- [ ] T004 d\n", waits, 4, 0},
+		{"\n## Later (BLOCKED)\n\n- [ ] T003 c\n\n### Part\n\n- [ ] T004 d\n", waits, 4, 0},
+		{"\n## Phase 2: Mobile — DEFERRED to v2\n\n- [ ] T003 c\n", waits, 3, 0},
+		{"\n## ~~Phase 2: Old~~\n\n- [ ] T003 c\n", waits, 3, 0},
+		{"\n## Phase 2: Blocked users and skipped tests\n\n- [ ] T003 c\n", reprise.Interrupted, 3, 0},
+		{"\n## 🚫 Bans\n\n- [ ] T003 c\n", reprise.Interrupted, 3, 0},
 		// Items among their siblings.
 		{"- [T003] c\n", waits, 2, 0},
 		{"- NOT DONE: T003 c\n", waits, 2, 0},

@@ -186,8 +186,11 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 	}
 	skips := status == reprise.Skipped && len(l.family.Words[status]) == 0
 	for _, p := range it.places {
-		reworded := ""
+		reworded, mark := "", l.legendMark(status)
 		if p.box.There() {
+			if status == reprise.Done && mark == "" && l.denied["x"] != "" {
+				p.more = append(slices.Clone(p.more), l.denied["x"]) // a tick will not say it alone
+			}
 			reworded = l.family.reworded(&p, status, skips)
 		}
 		switch {
@@ -195,6 +198,8 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			continue
 		case p.box.There() && skips:
 			c.Tick(p.box, false)
+		case p.box.There() && mark != "":
+			c.Mark(p.box, mark)
 		case p.box.There() && (status == reprise.Done || status == reprise.Pending):
 			c.Tick(p.box, status == reprise.Done)
 		case p.box.There():
