@@ -25,6 +25,8 @@ type Checkout struct {
 	tip    commit // what Base says; only a turn's
 	still  *journal.Still
 	unread []string // files that no commit has because git cannot read them
+
+	adopted bool // the index has what an agent committed
 }
 
 // Checkout makes a folder with the files of a commit of the mirror, which writes nothing to
@@ -273,7 +275,7 @@ func (c *Checkout) adopt(ctx context.Context, head string) error {
 	if head == c.Base && bytes.Equal(is, was) {
 		return nil // it staged nothing
 	}
-	if head != c.Base {
+	if c.adopted = head != c.Base; c.adopted {
 		if _, err := c.git(ctx, "read-tree", head); err != nil {
 			return err
 		}

@@ -34,11 +34,12 @@ func (c *Checkout) Bring(ctx context.Context, name string, says commit) (changed
 	if tree == c.tip.tree {
 		return nil, nil, nil
 	}
-	names, err := c.git(ctx, "diff", "--name-only", "-z", "--no-renames", "HEAD", tree)
+	raw, err := c.git(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD", tree)
 	if err != nil {
 		return nil, nil, err
 	}
-	if changed = strings.FieldsFunc(names, isNUL); slices.ContainsFunc(changed, c.isOwn) {
+	changed, links := readRaw(raw)
+	if slices.ContainsFunc(changed, c.isOwn) {
 		if tree, err = c.mirror.withOwn(ctx, tree, c.Base, c.folder); err != nil {
 			return nil, nil, err
 		}
@@ -52,10 +53,24 @@ func (c *Checkout) Bring(ctx context.Context, name string, says commit) (changed
 		return nil, nil, err
 	}
 	_, err = c.git(ctx, "read-tree", "HEAD")
+	if err == nil && links != "" { // the folder of a submodule is empty here, and does not tell
+		_, err = c.feed(ctx, []byte(links), "update-index", "-z", "--index-info")
+	}
 	return changed, nil, err
 }
 
-func isNUL(r rune) bool { return r == 0 }
+// readRaw reads what git says of two trees that differ: the names of the files, and the links
+// to commits that the second one has, as `git update-index --index-info` takes them.
+func readRaw(raw string) (names []string, links string) {
+	parts := strings.Split(raw, "\x00")
+	for i := 0; i+1 < len(parts); i += 2 {
+		names = append(names, parts[i+1])
+		if of := strings.Fields(parts[i]); len(of) > 3 && of[1] == "160000" {
+			links += "160000 " + of[3] + "\t" + parts[i+1] + "\x00"
+		}
+	}
+	return names, links
+}
 
 // isOwn reports whether a file is in our own folder. What is there is for turns to say,
 // whatever others commit.

@@ -12,28 +12,30 @@ import (
 
 // Git commits a repository within another one as a link to a commit that no one else has, or
 // not at all. What an agent leaves in one is work like any other: its files are committed, and
-// its history is not. A submodule that the project names stays one.
+// its history is not, whether or not the agent committed the link. A submodule that the project
+// names before the attempt begins stays one.
 
 // addAll puts what the files are into the index. What git cannot read is left out, and told
 // by unread.
 func (c *Checkout) addAll(ctx context.Context) error {
 	out, err := c.git(ctx, "add", "-A", "-v", "--", ".")
-	if err == nil && !strings.Contains(out+"\n", "/'\n") {
-		return nil // it added no repository
+	if err == nil && !c.adopted && !strings.Contains(out+"\n", "/'\n") {
+		return nil // no one added a repository
 	}
 	known, err := c.git(ctx, "ls-tree", "-r", "-z", c.Base)
 	if err != nil {
 		return err
 	}
-	modules, _ := os.ReadFile(filepath.Join(c.Dir, ".gitmodules")) // most projects have none
-	return c.addWithin(ctx, c.where(), c.Dir, func(name string) bool {
-		return strings.Contains(known, "\t"+name+"\x00") || regexp.MustCompile(`(?m)^\s*path\s*=\s*"?`+regexp.QuoteMeta(name)+`"?\s*$`).Match(modules)
+	modules, _ := c.git(ctx, "cat-file", "blob", c.Base+":.gitmodules") // most projects have none
+	return c.addWithin(ctx, c.where(), c.Dir, func(name, commit string) bool {
+		return commit != "" && strings.Contains("\x00"+known, "\x00160000 commit "+commit+"\t"+name+"\x00") ||
+			regexp.MustCompile(`(?m)^\s*path\s*=\s*"?`+regexp.QuoteMeta(name)+`"?\s*$`).MatchString(modules)
 	})
 }
 
 // addWithin puts the files of a folder into an index, and those of repositories within it but
 // for the ones that stay.
-func (c *Checkout) addWithin(ctx context.Context, where []string, dir string, stays func(name string) bool) error {
+func (c *Checkout) addWithin(ctx context.Context, where []string, dir string, stays func(name, commit string) bool) error {
 	do := func(args ...string) (string, error) { return gitWith(ctx, dir, where, nil, args...) }
 	if err := c.heed(do("add", "-A", "--ignore-errors", "--", ".")); err != nil {
 		return err
@@ -48,12 +50,13 @@ func (c *Checkout) addWithin(ctx context.Context, where []string, dir string, st
 	}
 	var within []string
 	for line := range strings.SplitSeq(links, "\x00") {
-		if _, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(line, "160000 ") && !stays(name) {
+		about, name, _ := strings.Cut(line, "\t")
+		if of := strings.Fields(about); len(of) > 1 && of[0] == "160000" && !stays(name, of[1]) {
 			within = append(within, name)
 		}
 	}
 	for name := range strings.SplitSeq(others, "\x00") {
-		if name, is := strings.CutSuffix(name, "/"); is && !stays(name) {
+		if name, is := strings.CutSuffix(name, "/"); is && !stays(name, "") {
 			within = append(within, name)
 		}
 	}
@@ -84,7 +87,7 @@ func (c *Checkout) treeWithin(ctx context.Context, dir string) (tree string, err
 		of = c.own
 	}
 	where := []string{"GIT_DIR=" + filepath.Join(of.Dir, ".git"), "GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + filepath.Join(index, "index")}
-	if err := c.addWithin(ctx, where, dir, func(string) bool { return false }); err != nil {
+	if err := c.addWithin(ctx, where, dir, func(string, string) bool { return false }); err != nil {
 		return "", err
 	}
 	return gitWith(ctx, dir, where, nil, "write-tree")

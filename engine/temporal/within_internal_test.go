@@ -34,6 +34,41 @@ steps:
 	}
 }
 
+// What an agent commits as a link to a commit that no one else has is landed as files, too, and
+// a submodule of the project stays one, at the commit that the agent moved it to. (issue 19)
+func TestRepositories_that_an_agent_commits_are_landed(t *testing.T) {
+	t.Parallel()
+	const moved = "1234567890123456789012345678901234567890"
+	b := newBench(t, `name: r
+steps:
+  - {id: a, command: [sh, agent.sh], outputs: [lib/y]}
+  - {id: b, needs: [a], command: [sh, -c, 'cat sub/y lib/y > b.txt'], outputs: [b.txt]}
+`, ".gitmodules", "[submodule \"mod\"]\n\tpath = mod\n\turl = ../mod\n", "agent.sh", `set -e
+export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@example.org GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@example.org
+for d in sub lib; do git init -q $d; echo y > $d/y; git -C $d add -A; git -C $d commit -qm x; done
+printf '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n' >> .gitmodules
+git add -A
+mkdir mod
+git update-index --add --cacheinfo 160000,`+moved+`,mod
+git commit -qm 'by the agent'
+`)
+	a := b.worker("one")
+	for range 2 {
+		if l, err := a.land(t.Context(), b.next(), b.attempted(a)); err != nil || l.Accepted == nil {
+			t.Fatalf("%+v, %v", l, err)
+		}
+	}
+	files := b.git(b.remote, "ls-tree", "-r", Branch("r"))
+	for _, name := range []string{"\tsub/y", "\tlib/y", "\tb.txt", "160000 commit " + moved + "\tmod"} {
+		if !strings.Contains(files+"\n", name) {
+			t.Errorf("%s is not on the branch:\n%s", name, files)
+		}
+	}
+	if strings.Count(files, "160000 ") != 1 {
+		t.Errorf("a link to a commit that no one has:\n%s", files)
+	}
+}
+
 // An attempt that leaves a file that git cannot read has failed, and says so; the rest of its
 // work is there for the next. (issue 19)
 func TestA_file_that_git_cannot_read(t *testing.T) {
