@@ -261,9 +261,10 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if t.left = in.Stop; in.Stop {
+		if in.Stop {
 			cancel() // nothing more is started
 		}
+		t.left = in.Stop && len(in.AtWork) == 0 // what could not be landed is landed first
 		var sum *engine.Summary
 		var err error
 		if in.Run.Taken || in.Stop {

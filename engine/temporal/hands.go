@@ -111,8 +111,7 @@ func (e *ForeignError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked
 // ended by itself, in a run that is taken up as it stands.
 func (h *hands) lands(end *attemptEnd) bool {
 	c := h.run.Choice
-	cut := slices.Contains([]agent.Outcome{agent.Stopped, agent.Lost, agent.NotStarted, agent.NeedsSetup}, end.Result.Outcome)
-	return !cut && !h.left && c.Option == "" && c.From == "" && len(c.Skip) == 0
+	return !end.cut() && !h.left && c.Option == "" && c.From == "" && len(c.Skip) == 0
 }
 
 // Start implements engine.Hands. A child run is taken as far as it comes in this turn: it

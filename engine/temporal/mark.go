@@ -93,42 +93,60 @@ func journals(root string) ([]string, error) {
 }
 
 // release takes the marks off the branch of a run that no workflow has open, such as one that
-// was terminated or failed. It reports whether there were any. The error is a *KeptAwayError if
-// a worker keeps work of the run.
+// was terminated or failed, once what is pushed of it has landed. It reports whether there were
+// any. The error is a *KeptAwayError if a worker keeps work of the run, and an *UnlandedError if
+// what is pushed cannot be landed here.
 func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) {
 	err = f.apart(func(m *Mirror) error {
-		branch := "refs/heads/" + Branch(name)
-		found, err := m.fetchRun(ctx, name, "")
-		if found[branch] == "" {
-			if gone := new(NoBranchError); errors.As(err, &gone) {
-				return nil // there is nothing to take them off
-			}
-		}
-		if err != nil || found[branch] == "" {
+		if had, err = f.landPushed(ctx, m, name); err != nil || !had {
 			return err
 		}
-		c, err := m.Checkout(ctx, found[branch], Branch(name))
-		if err != nil {
-			return err
-		}
-		marks, err := c.git(ctx, "ls-files", "--", filepath.Join(f.Folder, filepath.FromSlash(durable.FleetMark("*"))))
-		if had = marks != ""; err != nil || !had {
-			return err
-		}
-		kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)))
-		if err == nil && len(kept) > 0 {
-			err = &KeptAwayError{"give back " + name, name, kept[0]}
-		}
-		if err != nil {
-			return err
-		}
-		commit, _, err := c.Commit(ctx, fmt.Sprintf("reprise: the fleet has left %s\n", name), CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
-		if err != nil {
-			return err
-		}
-		return c.Push(ctx, commit, branch, c.Base)
+		return f.unmarkBranch(ctx, m, name)
 	})
 	return had, err
+}
+
+// marked checks out the branch of a run that has marks; nil if it has none, or is gone.
+func (f *Fleet) marked(ctx context.Context, m *Mirror, name string) (*Checkout, error) {
+	branch := "refs/heads/" + Branch(name)
+	found, err := m.fetchRun(ctx, name, "")
+	if found[branch] == "" {
+		if gone := new(NoBranchError); errors.As(err, &gone) {
+			return nil, nil // there is nothing to take them off
+		}
+	}
+	if err != nil || found[branch] == "" {
+		return nil, err
+	}
+	c, err := m.Checkout(ctx, found[branch], Branch(name))
+	if err != nil {
+		return nil, err
+	}
+	marks, err := c.git(ctx, "ls-files", "--", filepath.Join(f.Folder, filepath.FromSlash(durable.FleetMark("*"))))
+	if err != nil || marks == "" {
+		return nil, err
+	}
+	return c, nil
+}
+
+// unmarkBranch takes the marks off the branch of a run.
+func (f *Fleet) unmarkBranch(ctx context.Context, m *Mirror, name string) error {
+	c, err := f.marked(ctx, m, name)
+	if err != nil || c == nil {
+		return err
+	}
+	kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)))
+	if err == nil && len(kept) > 0 {
+		err = &KeptAwayError{"give back " + name, name, kept[0]}
+	}
+	if err != nil {
+		return err
+	}
+	commit, _, err := c.Commit(ctx, fmt.Sprintf("reprise: the fleet has left %s\n", name), CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
+	if err != nil {
+		return err
+	}
+	return c.Push(ctx, commit, "refs/heads/"+Branch(name), c.Base)
 }
 
 // KeptAwayError says that an attempt is finished and that its work is not on the branch of the

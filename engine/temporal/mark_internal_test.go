@@ -106,6 +106,59 @@ func TestA_mark_does_not_outlive_the_run(t *testing.T) {
 	s.launches("ab")
 }
 
+// What is finished and pushed lands before the fleet leaves a run: no one does it again. Where
+// that cannot be, the run is not given back. (issue 19)
+func TestWhat_is_pushed_lands_before_a_run_is_given_back(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	in := s.attempted(s.a)
+	s.refuse("refs/heads/reprise/")
+	if _, err := s.a.land(t.Context(), s.next(), in); err == nil {
+		t.Fatal("the remote refuses nothing")
+	}
+	if _, err := s.fleet.release(t.Context(), "r"); cli.ExitCode(err) != 11 {
+		t.Errorf("it is given back without what is pushed: %v", err)
+	}
+	if err := os.Remove(filepath.Join(s.remote, "hooks", "pre-receive")); err != nil {
+		t.Fatal(err)
+	}
+	// It is stopped once the remote allows it, with an attempt that could not be landed.
+	if _, err := s.a.decide(t.Context(), s.next(), DecideInput{Run: s.run, Stop: true, AtWork: []engine.Elsewhere{in.Start.Elsewhere}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if had, err := s.fleet.release(t.Context(), "r"); had != want || err != nil {
+			t.Fatalf("%v, %v", had, err)
+		}
+	}
+	if left := s.git(s.remote, "for-each-ref", "refs/reprise/"); left != "" {
+		t.Errorf("not landed: %s", left)
+	}
+	s.launches("a")
+	s.git(s.clone, "fetch", "-q", "origin")
+	s.git(s.clone, "checkout", "-q", Branch("r"))
+	if _, err := s.here(s.run.Ref, "b"); err != nil {
+		t.Fatal(err)
+	}
+	s.launches("ab")
+}
+
+// Work that a worker has to verify does not land without that, and the run is not given back. (issue 19)
+func TestWhat_is_to_be_verified_keeps_a_run_from_being_given_back(t *testing.T) {
+	t.Parallel()
+	s := &shared{bench: newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt], verify: [test, -f, a.txt]}\n")}
+	s.fleet, s.a = &Fleet{Clone: filepath.Join(s.dir, "clone"), Remote: s.remote}, s.worker("one")
+	in := s.attempted(s.a)
+	_, err := s.fleet.release(t.Context(), "r")
+	var left *UnlandedError
+	if !errors.As(err, &left) || cli.ExitCode(err) != 11 || !strings.Contains(left.Hint(), "resume r --until a") {
+		t.Fatalf("%v", err)
+	}
+	if l, err := s.a.land(t.Context(), s.next(), in); err != nil || l.Late || !l.Verify {
+		t.Errorf("it is no longer open: %+v, %v", l, err)
+	}
+}
+
 // begunHere begins a run in the clone and does its first step.
 func (s *shared) begunHere(id string) reprise.Ref {
 	s.Helper()
