@@ -270,9 +270,11 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		if in.Run.Taken || in.Stop {
 			sum, err = t.e.Continue(ctx, t.run.Ref, in.Run.Choice, in.AtWork)
 		} else {
-			if c := in.Run.Choice; c.Option != "" || c.From != "" {
-				t.keeps = nil // a person says that it is to be done again
+			again, unread := doneAgain(ctx, t.e.Dir, &in.Run)
+			if unread != nil {
+				return unread
 			}
+			t.keeps = slices.DeleteFunc(t.keeps, func(k keptAway) bool { return again(k.Step) })
 			sum, err = t.e.Resume(ctx, t.run.Ref, in.Run.Choice)
 		}
 		return t.decided(d, sum, err)

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"reprise"
 	"reprise/agent"
+	"reprise/project"
 )
 
 // The work of an attempt that the remote refuses stays in the mirror of its worker, below
@@ -101,12 +103,33 @@ func (a *Activities) keepPushing(ctx context.Context) {
 	}
 }
 
-// finishedBefore ends an attempt with what an earlier one finished that the remote refused, in
-// a run that is taken up as it stands. It gives nil if left, the commit of the attempt before,
+// doneAgain tells which steps, as keyOf has them, a person says are to be done again: those that
+// rest on the one to begin at. Where that cannot be told of a step, it is one of them.
+func doneAgain(ctx context.Context, root string, in *Run) (func(step string) bool, error) {
+	if in.Choice.Option != "" || in.Choice.From == "" {
+		return func(string) bool { return in.Choice.Option != "" }, nil
+	}
+	judged, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
+	if err != nil {
+		return nil, err
+	}
+	r := judged.Find(in.Ref)
+	if r == nil || r.Step(in.Choice.From) == nil {
+		return func(string) bool { return true }, nil
+	}
+	rests := r.RestsOn(slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == in.Choice.From }))
+	return func(step string) bool { return rests[step] || r.Step(step) == nil }, nil
+}
+
+// finishedBefore ends an attempt with what an earlier one finished that the remote refused, at a
+// step that no one says is to be done again. It gives nil if left, the commit of the attempt before,
 // is none of that sort.
 func (a *Activities) finishedBefore(ctx context.Context, c *Checkout, in AttemptInput, left string) (*AttemptResult, error) {
-	if choice := in.Run.Choice; left == "" || in.Start.Verify || choice.Option != "" || choice.From != "" {
+	if left == "" || in.Start.Verify {
 		return nil, nil
+	}
+	if again, err := doneAgain(ctx, filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), &in.Run); err != nil || again(keyOf(in.Start.Elsewhere)) {
+		return nil, err
 	}
 	read, err := a.Mirror.about(ctx, left)
 	if err != nil {

@@ -88,6 +88,53 @@ func TestA_refused_push_is_no_failed_start(t *testing.T) {
 	}
 }
 
+// A person who has one step done again, whose work is lost with its worker, does not have another
+// one done again that does not rest on it. (issue 19)
+func TestWhat_was_refused_is_not_done_again_with_another_step(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `name: r
+parallel: 2
+steps:
+  - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}
+  - {id: b, command: [sh, -c, 'echo $REPRISE_ATTEMPT > b.txt'], outputs: [b.txt]}
+  - {id: c, needs: [a, b], command: [sh, -c, 'cat a.txt b.txt > c.txt'], outputs: [c.txt]}
+`)
+	b.run.Parallel = 2
+	starts := func(a *Activities) []Start {
+		t.Helper()
+		d, err := a.decide(t.Context(), b.next(), DecideInput{Run: b.run})
+		if err != nil || len(d.Starts) != 2 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		return d.Starts
+	}
+	a := b.worker("one")
+	open := starts(a)
+	b.run.Taken = true
+	b.refuse("refs/reprise/")
+	for _, s := range open {
+		_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: s}, &words{})
+		b.lastsAs("an attempt", err)
+		lost, failed := whyLost(err)
+		if _, err := a.land(t.Context(), b.next(), LandInput{Run: b.run, Start: s, Lost: lost, Failed: failed, Final: isFinal(err), Kept: isKept(err)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.git(filepath.Join(a.Mirror.Dir, "mirror.git"), "update-ref", "-d", keptRefs+"r/a/1")
+	if err := os.Remove(filepath.Join(b.remote, "hooks", "pre-receive")); err != nil {
+		t.Fatal(err)
+	}
+	b.run.Taken, b.run.Choice.From = false, "a"
+	for _, s := range starts(a) {
+		if l, err := a.land(t.Context(), b.next(), b.tried(a, s)); err != nil || l.Accepted == nil {
+			t.Fatalf("%s: %+v, %v", s.Step, l, err)
+		}
+	}
+	if got := b.git(b.remote, "show", Branch("r")+":b.txt"); got != "1" {
+		t.Errorf("b is done %s times", got)
+	}
+}
+
 // What a remote says tells a refusal from a race.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
