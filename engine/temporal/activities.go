@@ -202,7 +202,12 @@ func lasting(err error) error {
 		return err
 	}
 	var kept interface{ kept() bool }
-	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, reprise.HintOf(err), errors.As(err, &kept) && kept.kept())
+	var at interface{ where() string }
+	where := ""
+	if errors.As(err, &at) {
+		where = at.where()
+	}
+	return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err, reprise.HintOf(err), errors.As(err, &kept) && kept.kept(), where)
 }
 
 // maxTries is how often a turn is tried that git cannot do on this machine: within two
@@ -371,7 +376,7 @@ func (t *turn) keep(in *LandInput, accepted bool) {
 		t.keeps = slices.DeleteFunc(t.keeps, is)
 	}
 	if in.Kept && !slices.ContainsFunc(t.keeps, is) {
-		t.keeps = append(t.keeps, keptAway{step, in.Start.Number, in.Start.Name(), AttemptRef(t.run.Ref.ID, in.Start.Elsewhere)})
+		t.keeps = append(t.keeps, keptAway{step, in.Start.Number, in.Start.Name(), AttemptRef(t.run.Ref.ID, in.Start.Elsewhere), in.Where})
 	}
 }
 

@@ -158,7 +158,7 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 	}
 	r, err := a.push(ctx, c, in, end, said)
 	if err != nil {
-		err = a.keepWork(ctx, c, in, err)
+		err = a.keepWork(ctx, c, in, end.Result.Outcome == agent.Done, err)
 	}
 	return r, err
 }
@@ -185,6 +185,7 @@ func unbegun(work context.Context, err error) error {
 type KeptError struct {
 	Worker, Dir string
 	Err         error
+	finished    bool // the attempt is, and no one is to do it again unasked
 }
 
 func (e *KeptError) Error() string {
@@ -194,6 +195,13 @@ func (e *KeptError) Error() string {
 // Unwrap gives the cause.
 func (e *KeptError) Unwrap() error { return e.Err }
 
+func (e *KeptError) kept() bool { return e.finished }
+
+// where says of work that no worker pushes by itself where it is.
+func (e *KeptError) where() string {
+	return fmt.Sprintf("the worker %s keeps it in %s", e.Worker, e.Dir)
+}
+
 // Outcome implements the rule that outcomes have exit codes.
 func (e *KeptError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
@@ -201,7 +209,7 @@ func (e *KeptError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 // that another attempt took the place of is no longer wanted, and one that the remote refused
 // is kept already. Where the server no longer waits for the attempt, its end is an ordinary
 // one, and the policy of its step decides.
-func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput, cause error) error {
+func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput, finished bool, cause error) error {
 	var rejected *RejectedError
 	var app *temporal.ApplicationError
 	if errors.As(cause, &rejected) || errors.As(cause, &app) {
@@ -213,7 +221,7 @@ func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput,
 		if err != nil {
 			return errors.Join(cause, err)
 		}
-		kept = &KeptError{a.Name, dir, cause}
+		kept = &KeptError{a.Name, dir, cause, finished}
 	}
 	if ctx.Err() != nil {
 		return kept
@@ -367,7 +375,7 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 			if not != nil {
 				return nil, errors.Join(err, not)
 			}
-			return nil, &KeptError{a.Name, where, err}
+			return nil, &KeptError{Worker: a.Name, Dir: where, Err: err}
 		case <-time.After(pause):
 		}
 	}

@@ -30,6 +30,7 @@ type keptAway struct {
 	Number int
 	Name   string // as a person calls the step
 	Ref    string // that its worker pushes it to
+	Where  string `json:",omitempty"` // it is, where git could not commit it and no worker pushes it
 }
 
 // mark marks the journals of a project in a checkout as the fleet's. kept are the attempts
@@ -159,12 +160,18 @@ type KeptAwayError struct {
 func (e *KeptAwayError) kept() bool { return true }
 
 func (e *KeptAwayError) Error() string {
+	if e.Where != "" {
+		return fmt.Sprintf("%s: attempt %d of %s is finished, and git could not commit its work: %s", e.Doing, e.Number, e.Name, e.Where)
+	}
 	return fmt.Sprintf("%s: attempt %d of %s is finished, and the remote refused its work, which its worker keeps", e.Doing, e.Number, e.Name)
 }
 
 // Hint says what a person can do.
 func (e *KeptAwayError) Hint() string {
 	run, step := reprise.Pasted(e.Run, "RUN"), reprise.Pasted(e.keptAway.Step, "STEP")
+	if e.Where != "" {
+		return fmt.Sprintf("copy from there what you need; after that `reprise-fleet resume %s --from %s` does it again", run, step)
+	}
 	return fmt.Sprintf("its worker pushes it once the remote allows %[2]s; after that `reprise-fleet resume %[1]s --until %[3]s` takes it and starts no agent for it. If that worker is gone for good, `reprise-fleet resume %[1]s --from %[3]s` does it again", run, e.Ref, step)
 }
 

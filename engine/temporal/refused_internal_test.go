@@ -37,6 +37,17 @@ func (b *bench) lastsAs(what string, err error) {
 	}
 }
 
+// lost lands an attempt that told no end.
+func (b *bench) lost(a *Activities, s Start, err error) {
+	b.Helper()
+	in := LandInput{Run: b.run, Start: s, Final: isFinal(err)}
+	in.Lost, in.Failed = whyLost(err)
+	in.Kept, in.Where = isKept(err)
+	if l, err := a.land(b.Context(), b.next(), in); err != nil || l.Late || l.Accepted != nil {
+		b.Fatalf("%+v, %v", l, err)
+	}
+}
+
 // A push that the remote refuses is not tried again: the branch as little as the ref of an
 // attempt, whose work the worker keeps. (issue 19)
 func TestA_push_that_the_remote_refuses(t *testing.T) {
@@ -76,7 +87,8 @@ func TestA_refused_push_is_no_failed_start(t *testing.T) {
 	d := b.decided(a)
 	b.refuse("refs/reprise/")
 	_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
-	in := LandInput{Run: b.run, Start: d.Starts[0], Final: isFinal(err), Kept: isKept(err), Decide: true}
+	in := LandInput{Run: b.run, Start: d.Starts[0], Final: isFinal(err), Decide: true}
+	in.Kept, in.Where = isKept(err)
 	in.Lost, in.Failed = whyLost(err)
 	l, err := a.land(t.Context(), b.next(), in)
 	if err != nil || l.Next == nil {
@@ -115,10 +127,7 @@ steps:
 	for _, s := range open {
 		_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: s}, &words{})
 		b.lastsAs("an attempt", err)
-		lost, failed := whyLost(err)
-		if _, err := a.land(t.Context(), b.next(), LandInput{Run: b.run, Start: s, Lost: lost, Failed: failed, Final: isFinal(err), Kept: isKept(err)}); err != nil {
-			t.Fatal(err)
-		}
+		b.lost(a, s, err)
 	}
 	b.git(filepath.Join(a.Mirror.Dir, "mirror.git"), "update-ref", "-d", keptRefs+"r/a/1")
 	if err := os.Remove(filepath.Join(b.remote, "hooks", "pre-receive")); err != nil {
@@ -132,6 +141,40 @@ steps:
 	}
 	if got := b.git(b.remote, "show", Branch("r")+":b.txt"); got != "1" {
 		t.Errorf("b is done %s times", got)
+	}
+}
+
+// Work that git cannot commit is finished, too: it is not done again before a person says so, and
+// the run is not given back. (issue 19)
+func TestWhat_git_cannot_commit_is_not_done_again_unasked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo $REPRISE_ATTEMPT > a.txt; test $REPRISE_ATTEMPT -gt 2 || git rev-parse HEAD > .git/MERGE_HEAD'], outputs: [a.txt]}\n")
+	a := b.worker("one")
+	try := func() (Start, error) {
+		b.run.Taken = false
+		s := b.decided(a).Starts[0]
+		_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: s}, &words{})
+		return s, err
+	}
+	s, err := try()
+	dir := filepath.Join(a.Mirror.Dir, "kept-r-a-1")
+	if _, where := isKept(err); !strings.Contains(where, dir) {
+		t.Fatalf("it is kept in %q: %v", where, err)
+	}
+	b.lost(a, s, err)
+	f := &Fleet{Clone: filepath.Join(b.dir, "clone"), Remote: b.remote}
+	var kept *KeptAwayError
+	if _, err := f.release(t.Context(), "r"); !errors.As(err, &kept) || !strings.Contains(err.Error(), dir) || !strings.Contains(kept.Hint(), "resume r --from a") || strings.Contains(kept.Hint(), "pushes") {
+		t.Errorf("it is given back: %v", err)
+	}
+	s, err = try()
+	if !strings.Contains(err.Error(), dir) {
+		t.Errorf("it is done again: %v", err)
+	}
+	b.lost(a, s, err)
+	b.run.Choice.From = "a"
+	if s, err = try(); err != nil || s.Number != 3 {
+		t.Errorf("it is not done again as attempt %d: %v", s.Number, err)
 	}
 }
 

@@ -150,6 +150,8 @@ type LandInput struct {
 	Final bool `json:",omitempty"`
 	// Kept is set if the attempt is finished and its worker keeps the work.
 	Kept bool `json:",omitempty"`
+	// Where is where that is, "" if the worker pushes it by itself.
+	Where string `json:",omitempty"`
 	// Verify is what the verify command said; nil if it was not asked.
 	Verify *AttemptResult
 	// Decide is set if it is to be decided at once what comes next, where AtWork is what

@@ -199,7 +199,8 @@ func (r *run) start(ctx workflow.Context, s Start) {
 		end := LandInput{Start: s}
 		if err := carryOut(ctx, in, &end.Result); err != nil {
 			if end.Lost, end.Failed = whyLost(err); end.Failed {
-				end.Final, end.Kept = isFinal(err), isKept(err)
+				end.Final = isFinal(err)
+				end.Kept, end.Where = isKept(err)
 				r.failed[keyOf(s.Elsewhere)] = report.FleetFailure{Step: s.Name(), Attempt: s.Number, Reason: said(err)}
 			}
 		}
@@ -247,11 +248,18 @@ func isFinal(err error) bool {
 	return errors.As(err, &app) && app.NonRetryable()
 }
 
-// isKept reports whether a worker says that it keeps the work of an attempt that is finished.
-func isKept(err error) (is bool) {
+// isKept reports whether a worker says that it keeps the work of an attempt that is finished, and
+// where that is if it does not push it by itself.
+func isKept(err error) (is bool, where string) {
 	var app *temporal.ApplicationError
 	var hint string
-	return errors.As(err, &app) && app.Details(&hint, &is) == nil && is // an earlier worker does not say
+	if !errors.As(err, &app) {
+		return false, ""
+	}
+	if app.Details(&hint, &is, &where) != nil { // an earlier worker does not say
+		return app.Details(&hint, &is) == nil && is, ""
+	}
+	return is, where
 }
 
 // said is what a worker said of an attempt that it could not bring to an end.
