@@ -338,13 +338,13 @@ func TestX9_corpus_every_folder(t *testing.T) {
 			continue
 		}
 		var res *project.Result
-		best := time.Hour // of several: other work on the machine is not ours
+		best := time.Hour // of several, by the clock or by the processor: other work on the machine is not ours
 		for try := 0; try < 20 && best > time.Second; try++ {
-			start := time.Now()
+			start, used := time.Now(), processorTime()
 			if res, err = project.Read(context.Background(), dir, project.Options{Now: time.Now()}); err != nil {
 				break
 			}
-			best = min(best, time.Since(start))
+			best = min(best, time.Since(start), processorTime()-used)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
