@@ -188,16 +188,23 @@ func (r *Run) opens(s *Step, why, reason string) {
 	}
 }
 
-// AsFiled returns the run with the status that its files give a step whose attempt ends
-// now. For everything else that step is open until its end is recorded.
+// AsFiled returns the run as its files have it with regard to a step whose attempt ends
+// now. For everything else that step is open, and the run is not over, until its end is
+// recorded.
 func (r *Run) AsFiled(id string) *Run {
 	s := r.Step(id)
-	if s == nil || !s.filed.Closed() {
+	closed, owed := s != nil && s.filed.Closed(), slices.ContainsFunc(r.Owed, func(u Unit) bool { return u.ID == id })
+	if !closed && !owed {
 		return r
 	}
 	r = r.Clone()
-	s = r.Step(id)
-	s.Status = s.filed
+	if closed {
+		s = r.Step(id)
+		s.Status = s.filed
+	}
+	if owed && (r.filed == Complete || r.filed == Stopped) {
+		r.State, r.Owed = r.filed, nil
+	}
 	return r
 }
 

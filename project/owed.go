@@ -12,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // owed finds the steps whose last attempt was rejected although, because of what it left,
@@ -22,6 +23,16 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		return // a person has yet to decide whether it is built again
 	}
 	for id, h := range v.History.Steps {
+		if _, busy := v.AtWork[id]; h.Open != nil && !busy && v.endedSince(h.Open) {
+			const why = "it was started, and no end of it is on record"
+			u := reprise.Unit{ID: id, Phase: cmp.Or(h.Open.Phase, id), Role: h.Open.Actor, Reason: why}
+			if s := v.Run.Step(id); s != nil {
+				u = s.Unit(why)
+			}
+			v.Run.Owed = append(v.Run.Owed, u)
+			v.notOver(id + ": " + why)
+			continue
+		}
 		if len(h.Rejected) == 0 && h.Owed == nil {
 			continue
 		}
@@ -42,10 +53,24 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
 		}
 		if len(v.Run.Owed) > 0 && (v.Run.State == reprise.Complete || v.over(h.Said)) {
-			v.Run.State, v.Run.Reason = reprise.Interrupted, id+": "+why
+			v.notOver(id + ": " + why)
 		}
 	}
 	slices.SortStableFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// notOver opens a run that its files call over, and drops what they say of that.
+func (v *View) notOver(why string) {
+	r := v.Run
+	r.State, r.Reason = reprise.Interrupted, why
+	r.Findings = slices.DeleteFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeClosedOpen && f.Subject == r.ID })
+}
+
+// endedSince reports whether only the files say that the run is over, although an attempt
+// has no recorded end: its agent may have written that.
+func (v *View) endedSince(open *reprise.Event) bool {
+	return !v.Own && (v.Run.State == reprise.Complete || v.Run.State == reprise.Stopped) && v.Run.State == v.Files.State &&
+		!slices.ContainsFunc(v.Events, func(ev reprise.Event) bool { return journal.Over(&ev) && !ev.At.Before(open.At) })
 }
 
 // over reports whether the files still say, in the same words, that the run is over.
