@@ -39,12 +39,15 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	}
 	if known && f.Recalled {
 		head, is, err := repo.Resolve(ctx, "HEAD")
-		if kept := false; err == nil && is {
+		kept := false
+		if err == nil && is {
 			kept, err = repo.IsAncestor(ctx, f.Head, head)
-			known = !kept
 		}
-		if err != nil || !known {
+		if err != nil {
 			return nil, unanswered(repo, err)
+		}
+		if kept {
+			return nil, nil
 		}
 	}
 	short := f.Head[:min(12, len(f.Head))]

@@ -168,10 +168,10 @@ func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
 }
 
-// outputGone reports that a file that a step had to leave is missing, was emptied or cannot be read, whoever
-// did it and whether it is committed: what has to exist has to exist to the end. It blocks
-// if an open step needs the step, unless a step accepted later may have removed it. What
-// counts as changed is asked about instead.
+// outputGone reports that a file that a step had to leave is missing, was emptied or cannot
+// be read, whoever did it and whether it is committed: what has to exist has to exist to the
+// end. It blocks if an open step needs the step, unless a step accepted later may have
+// removed it. What counts as changed is asked about instead.
 func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	unasked := func(files []string) []string {
 		return slices.DeleteFunc(slices.Clone(files), func(file string) bool {

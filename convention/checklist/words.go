@@ -28,7 +28,7 @@ var usual = map[reprise.Status][]string{
 	reprise.InReview: {"in review", "review", "needs review", "ready for review"},
 	reprise.Done:     {"done", "complete", "completed", "finished", "closed", "passed", "已完成", "完成", "完了", "完了済み"},
 	reprise.Failed:   {"failed"},
-	reprise.Blocked:  {"blocked", "on hold", "paused", "deferred", "postponed", "阻塞", "已阻塞", "延期", "保留"},
+	reprise.Blocked:  {"blocked", "on hold", "paused", "deferred", "postponed", "阻塞", "已阻塞", "延期"},
 	reprise.Skipped:  {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix", "已跳过", "已取消", "取消"},
 }
 
