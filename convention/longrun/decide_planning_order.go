@@ -255,19 +255,30 @@ func (g *gsd) used(p *plan) bool {
 
 // waitsFor lists the plans that must be closed before a plan is started: those it
 // depends on and, as phases run in the order of their numbers, those that only a
-// person can do in the phase in which work continues. A plan that a hand-off or an
-// agent put first does not wait for that phase, and no plan does if the phase itself
-// needs a later one.
+// person can do in the phase in which work continues. A plan of a phase that can do
+// without that one does not wait for it, nor does one that a hand-off or an agent put
+// first, and no plan does if the phase itself needs a later one.
 func (g *gsd) waitsFor(p *plan) []*plan {
 	needs := keep(g.plans.needed(p), func(d *plan) bool { return d.filed() && !g.used(d) })
 	present := within(g.live, g.current)
 	later := func(d *plan) bool {
 		return slices.ContainsFunc(d.needs, func(k planKey) bool { return k.phase.compare(g.current) > 0 })
 	}
-	if !p.live || p.phase.compare(g.current) <= 0 || p == g.offered[0] || slices.ContainsFunc(present, later) {
+	if !p.live || p.phase.compare(g.current) <= 0 || p == g.offered[0] || g.unhindered(p.phase) || slices.ContainsFunc(present, later) {
 		return needs
 	}
 	return append(needs, without(keep(present, func(d *plan) bool { return d.human }), needs...)...)
+}
+
+// unhindered reports whether ROADMAP.md says what a phase depends on, and all of that
+// is finished.
+func (g *gsd) unhindered(phase phaseNo) bool {
+	ph := g.road.phases[phase]
+	if ph == nil || ph.needs == nil {
+		return false
+	}
+	pending := g.pendingPhases()
+	return !slices.ContainsFunc(ph.needs, func(p phaseNo) bool { return g.road.phases[p] == nil || slices.Contains(pending, p) })
 }
 
 // offer lists the plans that may be started: those of the wave; the next one if
@@ -307,6 +318,9 @@ func (g *gsd) offer() {
 		}
 		g.add(p, reason)
 		break
+	}
+	if next != nil && g.unhindered(next.phase) && !next.human && !slices.ContainsFunc(l.now, func(p *plan) bool { return !p.human }) {
+		g.promote(next, "first plan of "+g.phaseName(next.phase)+", which does not wait for what needs a person in "+g.phaseName(g.current))
 	}
 	g.offered = g.offered[:min(len(g.offered), maxOffered)]
 }

@@ -38,6 +38,7 @@ type roadmapPhase struct {
 	named  [2]string // its title in headings and in boxes
 	reused bool      // the number was that of another phase before
 	tasks  [2]int    // boxes below its heading that are no plans: open, ticked
+	needs  []phaseNo // the phases it depends on; nil where it does not say, or not in numbers alone
 }
 
 // The places a phase is named in.
@@ -120,6 +121,9 @@ func (g *gsd) readRoadmap() {
 			if statusDone(text) {
 				ph.done = true
 			}
+			if needs, ok := phaseNeeds(text); ok {
+				ph.needs = needs
+			}
 			if ticked, _, ok := checkbox(text); ok && !read {
 				ph.tasks[count(ticked)]++
 			}
@@ -148,6 +152,31 @@ func statusDone(text string) bool {
 	}
 	value, ok := strings.CutPrefix(strings.TrimLeft(text[6:], "*_ "), ":")
 	return ok && startsDone(value)
+}
+
+// phaseNeeds reads `**Depends on**: Phase 2, Phase 3 (for the schema)` below the
+// heading of a phase. Nothing else may stand there: what is not understood could be
+// another thing that the phase waits for.
+func phaseNeeds(text string) (needs []phaseNo, ok bool) {
+	label, value, _ := strings.Cut(text, ":")
+	if label = doc.Fold(label); label != "depends on" && label != "dependencies" {
+		return nil, false
+	}
+	value, reason, _ := strings.Cut(value, "(")
+	if _, more, _ := strings.Cut(reason, ")"); strings.Trim(more, " .") != "" {
+		return nil, true
+	}
+	needs = []phaseNo{}
+	for _, w := range strings.FieldsFunc(strings.ToLower(value), func(r rune) bool { return strings.ContainsRune(" ,;+&*_", r) }) {
+		p, number := parsePhase(strings.TrimRight(w, "."))
+		switch {
+		case number:
+			needs = append(needs, p)
+		case !slices.Contains([]string{"phase", "phases", "and", "nothing", "none"}, w):
+			return nil, true
+		}
+	}
+	return needs, true
 }
 
 // heading reads `### Phase 4: Name ✓`. A range of phases ("Phases 1-4") is a
