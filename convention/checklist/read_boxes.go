@@ -40,7 +40,7 @@ func (l *list) readBoxes() {
 		}
 		boxes[i].Text = at.settled(c.Text)
 		it, ok := l.family.boxed(boxes[i].Text)
-		at.more = l.saidBelow(md, c)
+		at.more = l.saidBelow(md, boxes[i])
 		it.places = told(at, it.said)
 		l.boxes[c.Line] = it
 		named = named || ok
@@ -232,44 +232,39 @@ func (l *list) sectionStatus(s doc.Section) (label doc.Label, ok bool) {
 	return label, ok
 }
 
-// saidBelow returns what is said of a box outside of its own line: by the legend, on the lines
-// that continue what is struck through, and on a line for its status below it.
+// saidBelow returns what is said of a box outside of its own line: by the legend, in its text with
+// the lines that continue it, on one of them that begins with a label, and on one for its status.
 func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
-	for _, said := range []string{l.denied[c.Mark], struckOn(md, c)} {
-		if said != "" {
-			out = append(out, said)
-		}
+	if said := l.denied[c.Mark]; said != "" {
+		out = append(out, said)
 	}
+	long, goesOn := "", true
 	for _, line := range md.After(c.Line) {
-		if l.family.Label != "" || isBox(line.Text) || strings.HasPrefix(line.Text, "#") || strings.TrimSpace(line.Text) != "" && indent(line.Text) <= c.Indent {
+		item, text := doc.ItemOf(line.Text), strings.TrimSpace(line.Text)
+		goesOn = goesOn && text != "" && !line.Hidden && item.Bullet == "" && !strings.HasPrefix(text, "|")
+		if isBox(line.Text) || strings.HasPrefix(line.Text, "#") || !goesOn && (l.family.Label != "" || text != "" && indent(line.Text) <= c.Indent) {
 			break
 		}
-		if text := doc.ItemOf(line.Text).Text; !line.Hidden && statusLine.MatchString(text) {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-// struckOn returns the text of a box with the lines that continue it, if it is struck through up
-// to one of them, else "".
-func struckOn(md *doc.Markdown, c doc.Check) string {
-	if strings.Count(c.Text, "~~")%2 == 0 {
-		return ""
-	}
-	long := c.Text[strings.Index(c.Text, "~~"):]
-	for _, next := range md.After(c.Line) {
+		said := sayings(text, false)
 		switch {
-		case next.Hidden:
-			continue
-		case strings.TrimSpace(next.Text) == "" || strings.HasPrefix(next.Text, "#") || doc.ItemOf(next.Text).Bullet != "":
-			return ""
-		}
-		if long += " " + strings.TrimSpace(next.Text); strings.Contains(next.Text, "~~") {
-			return long
+		case line.Hidden:
+		case l.family.Label == "" && statusLine.MatchString(item.Text):
+			out = append(out, item.Text)
+		case goesOn && len(said) > 0 && said[0].label:
+			out = append(out, text)
+		case goesOn:
+			long += " " + text
 		}
 	}
-	return ""
+	if long == "" {
+		return out
+	}
+	it, _ := l.family.boxed(c.Text)
+	own := it.said[len(it.said)-1]
+	if strings.Count(own, "~~")%2 == 1 {
+		own = own[strings.Index(own, "~~"):]
+	}
+	return append(out, own+long)
 }
 
 // stuck matches the line that agents write below a task they cannot do.

@@ -22,7 +22,7 @@ var putOff = []string{"deferred", "postponed", "skipped", "cancelled", "canceled
 // what the task has in place of a number.
 var said = []string{
 	"ID the task (WORD)", "ID the task [WORD]", "ID the task (WORD).", "ID the task — WORD", "ID the task - WORD", "ID the task – WORD", "ID the task -- WORD", "ID WORD -- the task", "ID the task. WORD", "ID the task **WORD**", "ID the task (Status: WORD)",
-	"ID the task Status: WORD", "ID the task\n  Status: WORD", "ID the task\n  - **Status**: WORD", "ID [WORD] the task", "ID (WORD) the task", "ID **WORD** the task", "ID **WORD**: the task", "ID WORD: the task",
+	"ID the task Status: WORD", "ID the task\n  Status: WORD", "ID the task\n  that goes on (WORD)", "ID the task\n  that goes on — WORD", "ID the task\n  WORD: no key", "ID the task\n  - **Status**: WORD", "ID [WORD] the task", "ID (WORD) the task", "ID **WORD** the task", "ID **WORD**: the task", "ID WORD: the task",
 	"ID WORD — the task", "[WORD] ID the task", "(WORD) ID the task", "**WORD** ID the task", "WORD: ID the task", "ID the task (WORD: no key)", "ID the task (WORD - no key)", "ID the task — WORD (no key)",
 }
 
