@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,16 +32,18 @@ func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 	if step == nil || project.ByPresence(step, expect) {
 		return nil
 	}
+	left := "" // its own words tell more than how they are read
+	if listed && step.Status != reprise.InReview {
+		left = convention.Of(w.ref.Layout).Left(w.led.Files(), w.files, w.hist.Listed[was])
+	}
 	switch {
 	case step.Status == reprise.Unknown && !w.lists():
 		// Where a status is put together from several files, we may have started what
 		// cannot be read.
 	case slices.Contains([]reprise.Status{reprise.Blocked, reprise.Failed, reprise.Skipped, reprise.Unknown}, step.Status):
-		return &Wrote{Status: step.Status, Text: w.inWords(step)}
-	case listed && step.Status != reprise.InReview:
-		if left := convention.Of(w.ref.Layout).Left(w.led.Files(), w.files, w.hist.Listed[was]); left != "" {
-			return &Wrote{Status: reprise.Unknown, Text: left}
-		}
+		return &Wrote{Status: step.Status, Text: cmp.Or(left, w.inWords(step))}
+	case left != "":
+		return &Wrote{Status: reprise.Unknown, Text: left}
 	}
 	return nil
 }
