@@ -338,10 +338,7 @@ func (f *Family) meaning(of map[reprise.Status][]string, word string) reprise.St
 			return status
 		}
 	}
-	if status, ok := folded()[doc.Fold(word)]; ok {
-		return status
-	}
-	return reprise.Unknown
+	return doc.Means(word)
 }
 
 // stage is how far an unstarted task has come, by its word: ready to be started, planned,

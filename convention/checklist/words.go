@@ -14,40 +14,11 @@ import (
 	"reprise/internal/doc"
 )
 
-// usual are the words for a status that mean the same in every tool, as a value and beside a
-// task.
-var usual = map[reprise.Status][]string{
-	reprise.Pending: {
-		"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready", "not done", "not complete", "not completed", "not finished",
-		"not implemented", "not yet started", "not yet done", "not yet complete", "not yet implemented", "incomplete", "unfinished", "still pending", "not done yet", "not complete yet",
-		"not completed yet", "not finished yet", "not implemented yet", "not started yet", "待办", "待处理", "待开始", "未开始", "未完成", "未完了", "未着手",
-	},
-	reprise.InProgress: {
-		"in progress", "started", "doing", "wip", "working", "running", "/", "partial", "partially done", "partially complete", "partially completed", "partially implemented", "still in progress", "进行中", "進行中", "作業中",
-	},
-	reprise.InReview: {"in review", "review", "needs review", "ready for review"},
-	reprise.Done:     {"done", "complete", "completed", "finished", "closed", "passed", "已完成", "完成", "完了", "完了済み"},
-	reprise.Failed:   {"failed"},
-	reprise.Blocked:  {"blocked", "on hold", "paused", "deferred", "postponed", "阻塞", "已阻塞", "延期"},
-	reprise.Skipped:  {"skipped", "cancelled", "canceled", "dropped", "deprecated", "obsolete", "superseded", "wont do", "won't do", "wontfix", "已跳过", "已取消", "取消"},
-}
-
-// folded are the usual words, folded.
-var folded = sync.OnceValue(func() map[string]reprise.Status {
-	out := map[string]reprise.Status{}
-	for status, words := range usual {
-		for _, word := range words {
-			out[doc.Fold(word)] = status
-		}
-	}
-	return out
-})
-
 // Some words say more in one place than in another. Beside a task, the vague ones are as likely
 // what it is about, and the loud ones say how far it is only in capitals. What an agent adds to
 // its own task with one of the wary ones is not the word of someone who is done.
 var (
-	vague = []string{"open", "new", "planned", "queued", "ready", "backlog", "spec ready", "started", "doing", "working", "running", "/", "in review", "review", "needs review", "ready for review"}
+	vague = []string{"open", "new", "planned", "queued", "ready", "backlog", "spec ready", "started", "doing", "working", "running", "/", "in review", "review", "needs review", "ready for review", "ok", "yes", "no", "hold", "waiting", "skip"}
 	loud  = []string{"moved", "removed"}
 	wary  = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half", "half done"}
 	// later are those that put a task off, as those for Skipped do: a box that is ticked beside
@@ -55,21 +26,11 @@ var (
 	later = []string{"deferred", "postponed", "延期"}
 )
 
-// signs are what people put before or behind a task in place of a word.
-var signs = map[reprise.Status]string{
-	reprise.Pending: "☐⬜🔲🔳", reprise.InProgress: "⏳⌛🔄🚧", reprise.Failed: "❌✗✘", reprise.Done: "✅☑✓✔", reprise.Blocked: "⏸⛔🚫", reprise.Skipped: "⏭",
-}
-
 // spoken are the words that say beside a task how far it is, folded, and the signs.
 var spoken = sync.OnceValue(func() map[string]reprise.Status {
-	out := maps.Clone(folded())
+	out := maps.Clone(doc.Words())
 	for _, word := range vague {
 		delete(out, word)
-	}
-	for status, signs := range signs {
-		for _, sign := range signs {
-			out[string(sign)] = status
-		}
 	}
 	for _, word := range loud {
 		out[word] = reprise.Skipped

@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"reprise"
 )
 
 // Item is a line, or a cell of a table, as the beginning of a task. People and models write
@@ -18,17 +21,16 @@ type Item struct {
 	Text     string // the same without the blanks before it
 }
 
-var (
-	item = regexp.MustCompile(`^[\s>]*((?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(\\?\[([^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅✓✔🔲❌✗✘☒]\x{fe0f}?|\[[ xX]?\s|[ xX]?\]\s)?(\s*(.*))$`)
-	// stated matches the status words that people put into a box.
-	stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
-)
+var item = regexp.MustCompile(`^[\s>]*((?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(\\?\[([^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅✓✔🔲❌✗✘☒]\x{fe0f}?|\[[ xX]?\s|[ xX]?\]\s)?(\s*(.*))$`)
 
 // ItemOf reads the beginning of a line.
 func ItemOf(line string) Item {
 	m := item.FindStringSubmatch(strings.TrimRight(line, " \t\r"))
 	if m == nil {
 		return Item{}
+	}
+	if ascii := m[1] != "" && m[1][0] < utf8.RuneSelf; ascii && m[2] == "" && strings.TrimRight(m[1], " \t") == m[1] {
+		m[1], m[4], m[5] = "", m[1]+m[4], m[1]+m[5] // the first star of bold text, or the beginning of a number
 	}
 	return Item{Indented: strings.TrimLeftFunc(line, unicode.IsSpace) != line, Bullet: m[1], Box: m[2], Mark: strings.TrimSpace(strings.TrimSuffix(m[3], "\\")), After: m[4], Text: m[5]}
 }
@@ -44,9 +46,9 @@ func (i Item) Boxed() bool {
 	case i.After != "" && strings.ContainsAny(i.After[:1], "([:"):
 		return false
 	}
-	mark := []rune(i.Mark)
+	mark := []rune(strings.TrimSuffix(i.Mark, "\ufe0f"))
 	return len(mark) == 0 || len(mark) == 1 && (i.Mark == "x" || i.Mark == "X" || !unicode.In(mark[0], unicode.L, unicode.N)) ||
-		i.Bullet != "" && i.Bullet[0] != '#' && stated.MatchString(i.Mark)
+		i.Bullet != "" && i.Bullet[0] != '#' && Means(i.Mark) != reprise.Unknown && !strings.EqualFold(i.Mark, "new") // which is said of files
 }
 
 // Doubtful reports whether it has half of a box, one within marks of emphasis, or a sign for one.
@@ -57,11 +59,8 @@ func (i Item) Doubtful() bool {
 
 // Ticked reports whether the box says that the task is done.
 func (i Item) Ticked() bool {
-	switch strings.ToLower(strings.Trim(i.Box, "\\[]()*_` \ufe0f")) {
-	case "x", "☑", "✅", "✓", "✔", "done", "complete", "completed", "finished":
-		return strings.Contains(i.Box, "[") == strings.Contains(i.Box, "]")
-	}
-	return false
+	mark := strings.Trim(i.Box, "\\[]()*_` ")
+	return (strings.EqualFold(mark, "x") || Means(mark) == reprise.Done) && strings.Contains(i.Box, "[") == strings.Contains(i.Box, "]")
 }
 
 // Marked returns the text with a sign that is in the place of a box.

@@ -13,7 +13,7 @@ func TestTaskOf(t *testing.T) {
 		"- [ ] a": "open", "- [x] a": "done", "- [X] a": "done", "* [x] a": "done", "1. [ ] a": "open", "  - [~] a": "open",
 		"- [] a": "open", "- [ a": "open", "- [x a": "open", "- ] a": "open", "- ☐ a": "open", "- ⬜ a": "open", "- ☑ a": "done",
 		"- ✅ a": "done", "- ✔️ a": "done", "- ❌ a": "open", "- ( ) a": "open", "- (x) a": "done", "-[x] a": "done", "- [ x ] a": "done",
-		"- [todo] a": "open", "- [done] a": "done", "- **[ ]** a": "open", "• [ ] a": "open", `- \[ \] a`: "open", "- [✓] a": "done",
+		"- [todo] a": "open", "- [done] a": "done", "- **[ ]** a": "open", "• [ ] a": "open", `- \[ \] a`: "open", "- [✓] a": "done", "- [✅] a": "done", "- [✔️] a": "done", "- [❌] a": "open", "- [in review] a": "open", "- [NEW] a": "", "**a**": "", "*a": "",
 		"- a": "", "a [ ] b": "", "- [link](x.md)": "", "- [link][ref]": "", "- [1]: x": "", "- [a tag] b": "", "[x] a": "", "- ": "", "": "",
 	} {
 		c, ok := doc.TaskOf(doc.Line{Text: line})

@@ -387,7 +387,7 @@ func (s Section) Boxes() []Check { return s.bracketed(isBox) }
 
 func isBox(mark, after string) bool {
 	usual := mark == " " || mark == "x" || mark == "X"
-	return utf8.RuneCountInString(mark) == 1 && (usual || strings.HasPrefix(after, " ") || strings.HasPrefix(after, "*"))
+	return utf8.RuneCountInString(strings.TrimSuffix(mark, "\ufe0f")) == 1 && (usual || strings.HasPrefix(after, " ") || strings.HasPrefix(after, "*"))
 }
 
 // Worded returns the items and headings that begin with a word or a few in brackets, in
