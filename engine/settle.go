@@ -139,6 +139,9 @@ func (w *work) look(ctx context.Context, s *Seen) (err error) {
 	if s.Wrote = w.wrote(s.Step, s.Expect); s.Wrote == nil {
 		s.Wrote, err = w.tookBack(ctx, &s.Attempt)
 	}
+	if s.Wrote == nil && err == nil {
+		s.Wrote, err = w.tookRuns(ctx, &s.Attempt)
+	}
 	return err
 }
 

@@ -3,8 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"reprise"
+	"reprise/project"
 )
 
 // tookBack tells that the commit which an attempt began on is no longer on its branch, as
@@ -58,5 +61,42 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 	return &Wrote{
 		Status: reprise.Unknown, Gone: true,
 		Text: fmt.Sprintf("left %s without commit %s, on which it began; `%s` brings that back, in the folder where it worked", name, short, back),
+	}, nil
+}
+
+// tookRuns tells that runs which were open when an attempt at another one began, or open
+// steps of them, are gone: nobody would miss them later. It is nil where none is, and where
+// git does not know what they were. What was uncommitted before is not the attempt's doing.
+func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
+	repo, err := w.repoAt(ctx, f.Dir)
+	if repo == nil || err != nil || f.Head == "" || f.Dir == "" {
+		return nil, nil // nothing can be committed there either, which is told
+	}
+	before, err := repo.Before(ctx, f.Head)
+	if err != nil {
+		return nil, unanswered(repo, err)
+	}
+	was := map[string][]byte{}
+	for name, content := range before {
+		rel, inside := strings.CutPrefix(name, w.prefix())
+		_, found := reprise.Finds(f.Found, name)
+		if inside && !found && !w.isState(name) && (f.Dirty == nil || !slices.Contains(*f.Dirty, name)) {
+			was[rel] = content
+		}
+	}
+	if len(was) == 0 {
+		return nil, nil
+	}
+	gone, files, err := project.Vanished(ctx, f.Dir, was, w.ref)
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	for i := range files {
+		files[i] = reprise.Pasted(files[i], "FILE")
+	}
+	return &Wrote{
+		Status: reprise.Unknown, Gone: true,
+		Text: fmt.Sprintf("left the project without %s, still open when it began; `git checkout %.12s -- %s` brings that back, in the folder where it worked",
+			strings.Join(gone, ", "), f.Head, strings.Join(files, " ")),
 	}, nil
 }

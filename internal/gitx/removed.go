@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Removed tells of commits, by whole hash, which of their files are neither in the head nor
@@ -102,4 +104,33 @@ func (r *Repo) Filled(ctx context.Context, base string) (out []string, err error
 		}
 	}, "--no-renames")
 	return out, err
+}
+
+// Before gives the files of state, by their names below the top, that no longer are in the
+// checkout what they were in a commit, as they were in it. It changes nothing.
+func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	head, names, _, err := r.Standing(ctx)
+	if err != nil || !objectName(base) {
+		return out, err
+	}
+	if head != base && head != "" {
+		err = r.diffTrees(ctx, []string{head + " " + base}, func(e Edited) { names = append(names, e.Name) }, "--no-renames", "--diff-filter=DMT")
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !slices.Contains(stateTypes, path.Ext(name)) || strings.ContainsAny(name, "\n\x00")
+	})
+	slices.Sort(names)
+	names = slices.Compact(names)
+	objects := make([]string, len(names))
+	for i, name := range names {
+		objects[i] = base + ":" + name
+	}
+	contents, failed := r.objects(ctx, objects)
+	for i, content := range contents {
+		if content != nil {
+			out[names[i]] = content
+		}
+	}
+	return out, cmp.Or(err, failed)
 }

@@ -84,7 +84,9 @@ func TestCommit(t *testing.T) {
 	f := newRepo(t)
 	f.write(".gitignore", "ignored\n")
 	f.write("gone.txt", "x")
+	f.write("taken out.txt", "x")
 	f.commit("second")
+	f.git("rm", "-q", "taken out.txt")
 	f.git("init", "-q", "nested")
 	f.git("add", "-f", "file.txt")
 	for name, text := range map[string]string{
@@ -112,7 +114,7 @@ func TestCommit(t *testing.T) {
 	}
 	names := strings.Split(strings.Trim(f.git("diff", "--name-only", "-z", "--no-renames", "HEAD~", "HEAD"), "\x00"), "\x00")
 	slices.Sort(names)
-	if want := []string{"-dash", ":(top)x", "a b/new\nname", "file.txt", "gone.txt"}; !slices.Equal(names, want) {
+	if want := []string{"-dash", ":(top)x", "a b/new\nname", "file.txt", "gone.txt", "taken out.txt"}; !slices.Equal(names, want) {
 		t.Errorf("committed %q, want %q", names, want)
 	}
 	if got := f.git("diff", "--cached", "--name-only"); got != ".auto-claude/staged" {

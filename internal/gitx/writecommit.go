@@ -71,21 +71,24 @@ func (r *Repo) commit(ctx context.Context, only []string, as map[string][]byte, 
 		return "", err
 	}
 	left := func(p string) bool { return Kept(p) || only != nil && !slices.Contains(only, p) }
-	var paths []string
+	var paths, add []string
 	for _, ch := range st.changes {
 		if ch.Conflict {
 			return "", &NotReadyError{Op: "commit in", Dir: AbsPath(r.top), Reason: "it has files with conflicts", Paths: []string{ch.Path}}
 		}
 		if !left(ch.Path) {
 			paths = append(paths, ch.Path)
+			if !ch.Deleted || st.index[ch.Path] != "" { // git add fails where nothing is left to add or remove
+				add = append(add, ch.Path)
+			}
 		}
 	}
 	if len(paths)+len(as) == 0 {
 		return "", nil
 	}
-	if len(paths) > 0 {
+	if len(add) > 0 {
 		// Work counts where it was done: git add skips what a sparse checkout leaves out.
-		if err := c.git.feed(ctx, paths, append([]string{"-c", "core.sparseCheckout=false", "add", "--all"}, fromInput...)...); err != nil {
+		if err := c.git.feed(ctx, add, append([]string{"-c", "core.sparseCheckout=false", "add", "--all"}, fromInput...)...); err != nil {
 			return "", c.met("commit in", err) // the index was not changed
 		}
 	}
