@@ -65,9 +65,16 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 }
 
 // tookRuns tells that runs which were open when an attempt at another one began, or open
-// steps of them, are gone: nobody would miss them later. It is nil where none is, and where
-// git does not know what they were. What was uncommitted before is not the attempt's doing.
+// steps of them, are gone, or acceptance criteria that it was not to write: nobody would
+// miss them later. It is nil where none is, and where git does not know what they were, except
+// for the criteria of the run itself. What was uncommitted before is not the attempt's doing.
 func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
+	for _, ev := range w.events {
+		began := ev.Kind == reprise.StepStarted && ev.Step == f.Step && ev.Attempt == f.Number
+		if began && !project.WritesStory(f.Step) && project.FewerThan(project.Measure(w.led.Files(), w.run), ev.Measure) {
+			return &Wrote{Status: reprise.Unknown, Gone: true, Text: "left " + w.ref.Path + " with fewer acceptance criteria than it began with; put back what is missing, unless that was meant"}, nil
+		}
+	}
 	repo, err := w.repoAt(ctx, f.Dir)
 	if repo == nil || err != nil || f.Head == "" || f.Dir == "" {
 		return nil, nil // nothing can be committed there either, which is told
@@ -80,7 +87,7 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	for name, content := range before {
 		rel, inside := strings.CutPrefix(name, w.prefix())
 		_, found := reprise.Finds(f.Found, name)
-		if inside && !found && !w.isState(name) && (f.Dirty == nil || !slices.Contains(*f.Dirty, name)) {
+		if inside && !found && rel != w.ref.Path && !f.leaves(w.prefix(), name) && (f.Dirty == nil || !slices.Contains(*f.Dirty, name)) {
 			was[rel] = content
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,17 +21,42 @@ import (
 // change shows.
 
 // Measure returns a fingerprint of the acceptance criteria and the scope in a run's
-// story, or "" for a run of another kind or an unreadable story. Ticked boxes are
-// progress, not a change, and whitespace is ignored.
+// story, and how many criteria there are, or "" for a run of another kind or an unreadable
+// story. Ticked boxes are progress, not a change, and whitespace is ignored.
 func Measure(fsys fs.FS, r *reprise.Run) string {
-	if !r.Kind.Facts().Document || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
+	if !r.Kind.Facts().Document {
 		return ""
 	}
-	f := doc.NewReader(fsys).Open(r.Path)
+	text, n := measured(fsys, r.Path)
+	if text == nil {
+		return ""
+	}
+	sum := func(part examine.Part) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
+	return fmt.Sprint(sum(examine.CriteriaPart), " ", sum(examine.ScopePart), " ", n)
+}
+
+// FewerThan reports whether a measure has fewer criteria than another one.
+func FewerThan(now, was string) bool {
+	after, before := strings.Fields(now), strings.Fields(was)
+	if len(after) < 3 || len(before) < 3 {
+		return false // an earlier version did not count them
+	}
+	n, err := strconv.Atoi(after[2])
+	had, failed := strconv.Atoi(before[2])
+	return err == nil && failed == nil && n < had
+}
+
+// measured returns the acceptance criteria and the scope of a document, and on how many
+// lines the criteria begin; nil if it cannot be read.
+func measured(fsys fs.FS, name string) (text map[examine.Part]string, criteria int) {
+	if !strings.HasSuffix(strings.ToLower(name), ".md") {
+		return nil, 0
+	}
+	f := doc.NewReader(fsys).Open(name)
 	if !f.OK() {
-		return ""
+		return nil, 0
 	}
-	text := map[examine.Part]string{}
+	text = map[examine.Part]string{}
 	var within []examine.Part // the part of each enclosing heading, by level
 	for _, s := range f.Markdown().Sections() {
 		part := examine.PartOf(s.Title)
@@ -47,9 +73,15 @@ func Measure(fsys fs.FS, r *reprise.Run) string {
 		if part == examine.CriteriaPart || part == examine.ScopePart {
 			text[part] += plainWords(s.Title + "\n" + s.Head().Text())
 		}
+		if part == examine.CriteriaPart {
+			for line := range strings.Lines(s.Title + "\n" + s.Head().Text()) {
+				if strings.TrimSpace(line) != "" && !doc.ItemOf(line).Indented {
+					criteria++
+				}
+			}
+		}
 	}
-	sum := func(part examine.Part) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
-	return sum(examine.CriteriaPart) + " " + sum(examine.ScopePart)
+	return text, criteria
 }
 
 func plainWords(text string) string {
@@ -112,14 +144,14 @@ func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History)
 		return nil
 	}
 	now, was := Measure(fsys, r), hist.Measured
-	if now == "" || now == was.Measure {
+	before, after := strings.Fields(was.Measure), strings.Fields(now)
+	if len(after) < 2 || len(before) > 1 && slices.Equal(after[:2], before[:2]) {
 		return nil
 	}
 	m := &Remeasured{Measure: now, Since: fmt.Sprintf("attempt %d of %s (%s)", was.Attempt, was.Step, clock(was.At))}
 	if was.Attempt == 0 {
 		m.Since = clock(was.At)
 	}
-	before, after := strings.Fields(was.Measure), strings.Fields(now)
 	for i, what := range []string{"the acceptance criteria", "the scope"} {
 		if i >= len(before) || before[i] != after[i] {
 			m.What = append(m.What, what)
@@ -129,22 +161,22 @@ func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History)
 		return nil
 	}
 	for _, open := range hist.Open() {
-		if writesStory(open.Step) {
+		if WritesStory(open.Step) {
 			return nil
 		}
 		if m.Why == "" && !younger(dir, fsys, r, hist.Began, &open) {
 			m.Why = fmt.Sprintf("attempt %d of %s was cut off and may have done it", open.Attempt, open.Step)
 		}
 	}
-	if m.Why == "" && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !writesStory(s.ID) && (s.Status != reprise.Pending || s.Ours) }) {
+	if m.Why == "" && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !WritesStory(s.ID) && (s.Status != reprise.Pending || s.Ours) }) {
 		m.Why = "nothing was built from them yet"
 	}
 	m.Asks = m.Why == ""
 	return m
 }
 
-// writesStory reports whether a phase may change what the others are measured by.
-func writesStory(step string) bool { return step == "create" || step == "validate" }
+// WritesStory reports whether a phase may change what the others are measured by.
+func WritesStory(step string) bool { return step == "create" || step == "validate" }
 
 // younger reports whether the story changed after an attempt's last sign of life.
 func younger(dir string, fsys fs.FS, r *reprise.Run, began time.Time, attempt *reprise.Event) bool {

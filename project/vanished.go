@@ -14,7 +14,8 @@ import (
 
 // Vanished gives, in words, the open runs that a project would have with other versions of
 // some of its files, and has not, and those that would have more open steps, with the
-// files that tell of them. It leaves out one run, whose own journal tells.
+// files that tell of them; and so the documents that would have more acceptance criteria.
+// It leaves out one run, whose own journal tells.
 func Vanished(ctx context.Context, dir string, was map[string][]byte, but reprise.Ref) (gone, files []string, err error) {
 	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
 	if err != nil {
@@ -25,7 +26,17 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, but repris
 	if err != nil {
 		return nil, nil, err
 	}
+	others := func(name string) bool { return !within(name, but.Path) }
+	for _, name := range then.lost() {
+		_, had := measured(then, name)
+		if text, n := measured(fsys, name); text != nil && n < had {
+			gone, files = append(gone, "some acceptance criteria of "+name), append(files, name)
+		}
+	}
 	for _, e := range convention.All() {
+		if !slices.ContainsFunc(then.lost(), others) {
+			break
+		}
 		before, err := e.Find(then)
 		if err != nil {
 			return nil, nil, fmt.Errorf("look for runs as they were: %w", err)
