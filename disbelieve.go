@@ -3,6 +3,7 @@ package reprise
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // standing is the state of a step according to the journal alone.
@@ -28,15 +29,19 @@ func (r *Run) CutOff() bool {
 	return (r.State == Interrupted || r.State == Waiting) && slices.ContainsFunc(r.Steps, func(s Step) bool { return s.journal == underWay })
 }
 
-// recallRemoved adds the steps that attempts deleted from the files, until they are
-// listed again or a person skips them.
+// recallRemoved adds the steps that attempts deleted from the files and that are not listed
+// again: those that a person left out as skipped, the others until a person decides.
 func (r *Run) recallRemoved(events []Event) {
 	var removed []*Event
+	out := map[string]bool{}
 	for i := range events {
 		switch ev := &events[i]; {
 		case ev.Kind == StepOverstepped && ev.Listed != nil:
 			removed = append(removed, ev)
-		case ev.Kind == StepFinished, ev.Kind == StepSkipped:
+			out[ev.Step] = false
+		case ev.Kind == StepSkipped:
+			out[ev.Step] = true
+		case ev.Kind == StepFinished:
 			removed = slices.DeleteFunc(removed, func(o *Event) bool { return o.Step == ev.Step })
 		case ev.Kind == StateRestored:
 			removed = nil
@@ -46,20 +51,38 @@ func (r *Run) recallRemoved(events []Event) {
 		if r.Step(ev.Step) != nil {
 			continue
 		}
-		at, whose := Source{File: r.Path}, ", whose job it was not,"
+		at, whose := Source{File: r.declares(ev.Listed)}, ", whose job it was not,"
 		if ev.By == ev.Step {
 			whose = ""
 		}
-		r.Steps = append(r.Steps, Step{ID: ev.Step, Title: ev.Listed.Title, Path: r.Path, Status: Unknown, Source: at, Removed: ev.Listed})
+		s := Step{ID: ev.Step, Title: ev.Listed.Title, Path: r.Path, Status: Skipped, Source: at}
+		if !out[ev.Step] {
+			s.Status, s.Removed = Unknown, ev.Listed
+		}
+		if r.Steps = append(r.Steps, s); out[ev.Step] {
+			continue
+		}
 		r.Report(Finding{
 			Code: CodeStepsChanged, Severity: Warning, Subject: ev.Step, Source: at,
 			Message: ev.Step + " was open and is no longer listed: the attempt at " + ev.By + whose + " removed it",
-			Hint:    "`reprise resume` asks whether to put it back; nothing is complete before that is settled",
+			Hint:    "`reprise resume` asks whether to put it back, or does what you answered; nothing is complete before that is settled",
 		})
 		if r.State == Complete {
 			r.State, r.Reason = Interrupted, ev.Step+" was removed and not done"
 		}
 	}
+}
+
+// declares returns the file that a removed step belongs in: the copy of the one that it stood
+// in that counts now.
+func (r *Run) declares(l *Listed) string {
+	in := cmp.Or(l.In, r.Path)
+	for i := range r.Steps {
+		if now := r.Steps[i].Source.File; strings.HasSuffix("/"+now, "/"+in) || strings.HasSuffix("/"+in, "/"+now) {
+			return now
+		}
+	}
+	return in
 }
 
 // askAgain reopens questions that only the files call answered.

@@ -97,6 +97,27 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	}
 	d.heed(r, rules.Choice)
 	d.Waits = r.waits(d.Action)
+	d.conclude(r, o, rules)
+	return d
+}
+
+// Settled returns the decision about a run for which a person's recorded answers leave
+// these units to start, or nothing at all.
+func (d Decision) Settled(r *Run, o Observed, rules Policy, units []Unit) Decision {
+	answer, _ := r.UnusedAnswer()
+	d.Action, d.State, d.Units, d.Point, d.Waits = Start, Interrupted, units, nil, nil
+	d.Reasons = []string{fmt.Sprintf("it goes on with the answer %q", answer)}
+	if len(units) > 0 {
+		d.Point = &units[0]
+	} else {
+		d.because("then nothing is left to do")
+	}
+	d.conclude(r, o, rules)
+	return d
+}
+
+// conclude sets the verdict.
+func (d *Decision) conclude(r *Run, o Observed, rules Policy) {
 	d.judge(r)
 	d.suspend(r, o)
 	switch {
@@ -105,7 +126,6 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case d.Verdict == Safe && rules.Quick:
 		d.Verdict = UncheckedVerdict
 	}
-	return d
 }
 
 // unsure says why only a person can know whether an agent is working, or has worked, on a

@@ -14,7 +14,7 @@ import (
 func (d Decision) Options(r *Run) []Option {
 	options := d.options(r)
 	continues := func(o Option) bool { return o.Means().Continues }
-	if answer, ok := r.unusedAnswer(); ok && d.Action == Ask && !slices.ContainsFunc(options, continues) {
+	if answer, ok := r.UnusedAnswer(); ok && (d.Action == Ask || d.Action == Start) && !slices.ContainsFunc(options, continues) {
 		options = append([]Option{{OptionContinue, "Continue with the answer: " + answer}}, options...)
 	}
 	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
@@ -51,9 +51,9 @@ func (d Decision) tryAgain(options []Option) []Option {
 	return slices.Insert(out, at, Option{OptionRestart, "Try " + d.Point.name() + " again"})
 }
 
-// unusedAnswer returns a person's answer that has not been used yet, if no question is
+// UnusedAnswer returns a person's answer that has not been used yet, if no question is
 // open.
-func (r *Run) unusedAnswer() (string, bool) {
+func (r *Run) UnusedAnswer() (string, bool) {
 	if len(r.PendingQuestions()) > 0 || !r.State.Open() {
 		return "", false
 	}

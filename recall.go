@@ -143,7 +143,7 @@ func (r *Run) Reopens() bool {
 // to answer: it was paused, its files say that it waits for them, or a session is open in
 // its folder.
 func (d Decision) Holds(r *Run) bool {
-	_, answered := r.unusedAnswer()
+	_, answered := r.UnusedAnswer()
 	return d.Action == Ask && d.State == Waiting && len(r.PendingQuestions()) == 0 && len(r.Asks) == 0 && !answered && !r.spent(d.Units)
 }
 

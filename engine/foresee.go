@@ -44,7 +44,8 @@ func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.For
 		out.Asks = append(out.Asks, askedIn(ev))
 	}
 	if starts != nil {
-		out.Starts, out.Stops = starts.units, starts.last().sum.State == reprise.Stopped
+		sum := starts.last().sum
+		out.Starts, out.Stops, out.Finishes = starts.units, sum.State == reprise.Stopped, sum.Action == reprise.Finish
 	}
 	return out, err
 }

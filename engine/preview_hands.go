@@ -181,7 +181,10 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 	case reprise.StepSkipped:
 		l.would("%s is skipped.", ev.Step)
 	case reprise.StepReset:
-		if ev.Actor == person {
+		switch {
+		case ev.Listed != nil:
+			l.would("%s is put back.", ev.Step)
+		case ev.Actor == person:
 			l.would("%s begins again.", ev.Step)
 		}
 	case reprise.QuestionSkipped:

@@ -70,7 +70,24 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if err := w.loop(ctx); err != nil {
 		return w.sum, err
 	}
+	if err := w.unanswerable(ctx); err != nil {
+		return w.sum, err
+	}
 	return w.sum, w.contested(ctx)
+}
+
+// unanswerable makes a run that asks about its files refuse to continue where a close look
+// shows that no answer helps: they have lost what git still has.
+func (w *work) unanswerable(ctx context.Context) error {
+	if ctx.Err() != nil || !slices.ContainsFunc(w.sum.Questions, func(q reprise.Question) bool { return project.AsksDoubt(q.ID) }) {
+		return nil
+	}
+	l, err := w.judgeBy(ctx, w.closely())
+	if err != nil || l.Decision.Verdict != reprise.BlockedVerdict {
+		return err
+	}
+	w.sum.State, w.sum.Action, w.sum.Reasons, w.sum.Questions = l.Decision.State, reprise.Refuse, l.Decision.Reasons, nil
+	return nil
 }
 
 // contested adds to what came of a run that is finished now what contradicts that, as a close

@@ -57,12 +57,15 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 		switch said {
 		case "": // no option
 		case d.Done:
+			if end.Listed != nil && end.Listed.Text != "" { // the list says itself what is left out of it
+				reset := putBack(end)
+				reset.Text = "it is put back to say that it is left out"
+				then = append(then, reset)
+			}
 			end.At, end.Listed = zeroTime, nil
 			then = append(then, end)
 		case d.Again:
-			reset := resetBy(end.Step)
-			reset.Listed = end.Listed
-			then = append(then, reset)
+			then = append(then, putBack(end))
 		case d.Skip:
 			then = append(then, leftOut(end.Step))
 		}
@@ -71,6 +74,13 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 		then = append(then, withdrawals(v, "the step it was about is done again", anyStep)...)
 	}
 	return append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: actor})
+}
+
+// putBack gives the event that opens a step again and, if it was deleted, puts it back.
+func putBack(end reprise.Event) reprise.Event {
+	reset := resetBy(end.Step)
+	reset.Listed = end.Listed
+	return reset
 }
 
 // withdrawDoubts closes questions about doubts that no longer exist.

@@ -228,13 +228,16 @@ func (w *work) resetsAt(ctx context.Context, at int) (events []reprise.Event, ba
 		return nil, false, fmt.Errorf("begin at %s: %w", step, err)
 	}
 	s := run.Step(step)
-	return events, s == nil || !s.Status.Closed(), nil
+	return events, s == nil && w.files.Step(step) != nil || s != nil && !s.Status.Closed(), nil
 }
 
 // insteadOf says what a person can do who wants a step done again that the files cannot
 // take back.
 func (w *work) insteadOf(ctx context.Context, at int) string {
 	s := &w.run.Steps[at]
+	if w.files.Step(s.ID) == nil { // an attempt deleted it
+		return "put it back in " + w.ref.Path + " by hand; then `reprise resume RUN` does it"
+	}
 	if w.hist.Step(s.ID).Held != nil {
 		return "`reprise resume RUN` commits what it left, once git can"
 	}

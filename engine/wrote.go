@@ -26,7 +26,7 @@ func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 		return &Wrote{Status: reprise.Unknown, Text: "left " + w.ref.Path + " behind, and " + w.files.Reason}
 	}
 	if step := w.run.Step(id); step != nil && step.Removed != nil {
-		return &Wrote{Status: reprise.Unknown, Text: "took it out of " + w.ref.Path, Was: step.Removed}
+		return &Wrote{Status: reprise.Unknown, Text: "took it out of " + step.Source.File, Was: step.Removed}
 	}
 	step := w.files.Step(id)
 	if step == nil || project.ByPresence(step, expect) {

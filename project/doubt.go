@@ -186,13 +186,16 @@ func (v *View) asksEach(prefix string) bool {
 func removed(v *View) []Doubt {
 	r := v.Run
 	d := Doubt{Prefix: RemovedPrefix, Done: "leave it out", Again: "put it back"}
-	options, names := []string{d.Again, d.Done}, []string(nil)
+	options, names, from := []string{d.Again, d.Done}, []string(nil), []string(nil)
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if s.Removed == nil || v.History.Step(s.ID).Open != nil {
 			continue
 		}
 		names = append(names, strings.TrimSpace(s.ID+" "+s.Title))
+		if !slices.Contains(from, s.Source.File) {
+			from = append(from, s.Source.File)
+		}
 		d.Ends = append(d.Ends, reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Actor: reprise.Person, Text: "a person said that it may go", Listed: s.Removed})
 		if s.Removed.Text == "" {
 			options = []string{d.Done}
@@ -210,7 +213,7 @@ func removed(v *View) []Doubt {
 	if len(options) == 1 {
 		ways = "Put it back by hand and resume, or leave it out? `reprise undo` lists what was kept."
 	}
-	d = d.about(r, "Still open, but an attempt removed it from "+r.Path+": "+list+". "+ways)
+	d = d.about(r, "Still open, but an attempt removed it from "+strings.Join(from, ", ")+": "+list+". "+ways)
 	d.Question.Options = options
 	return []Doubt{d}
 }
@@ -334,7 +337,8 @@ func (v *View) asks() (out []reprise.Asked) {
 // the engine, and reports whether that changes the decision.
 func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref) (Foreseen, error)) (seen Foreseen, changed bool) {
 	r, d := v.Run, v.Decision
-	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && len(r.Asks) > 0
+	_, answered := r.UnusedAnswer()
+	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && (len(r.Asks) > 0 || answered)
 	if ask == nil || !resumes || d.Verdict == reprise.BlockedVerdict {
 		return seen, false
 	}
@@ -356,18 +360,24 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 }
 
 // Foreseen is what resuming a run does before anything it starts has ended: the questions
-// it asks, the steps it starts, and whether it ends the run on purpose instead.
+// it asks, the steps it starts, whether it ends the run on purpose instead, and whether
+// nothing is left to do then.
 type Foreseen struct {
-	Asks   []reprise.Asked
-	Starts []reprise.Unit
-	Stops  bool
+	Asks            []reprise.Asked
+	Starts          []reprise.Unit
+	Stops, Finishes bool
 }
 
-// startsAt moves the resume point to what the engine starts, if something was cut off, or if
-// the point was finished and the files lost that, or only the files call it done, and it is
-// settled without repeating it, by a recorded answer or by its proof.
-func (v *View) startsAt(seen Foreseen) {
+// startsAt moves the resume point to what the engine starts, if a recorded answer settles
+// what is in the way, if something was cut off, or if the point was finished and the files
+// lost that, or only the files call it done, and it is settled without repeating it.
+func (v *View) startsAt(seen Foreseen, p reprise.Policy) {
 	d := &v.Decision
+	_, answered := v.Run.UnusedAnswer()
+	if answered && len(seen.Asks) == 0 && (d.Action == reprise.Ask && len(seen.Starts) > 0 || seen.Finishes) {
+		v.Decision = d.Settled(v.Run, v.Observed, p, seen.Starts)
+		return
+	}
 	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 ||
 		slices.ContainsFunc(seen.Starts, func(u reprise.Unit) bool { return u.ID == d.Point.ID }) {
 		return
@@ -422,7 +432,7 @@ func (v *View) overstepped() (out []reprise.Event) {
 // Overstepped returns which other steps were marked done or optional since an attempt
 // began, by none of their own, and which the files no longer declare. A step may continue as parts, and
 // an attempt that is no step of the run itself, or no longer one, may plan other steps
-// instead. In a list its own step must stay as well.
+// instead. Its own step must stay as well.
 func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
 	list := convention.Of(r.Layout).Open != nil
 	fresh := func(p *reprise.Step) bool {
@@ -445,7 +455,7 @@ func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.E
 			return (rest[0] == '-' || rest[0] == '/') && fresh(&p)
 		})
 		switch {
-		case continued, own && (now != nil || !list), !own && h.Step(l.ID).Open != nil, now == nil && planned:
+		case continued, own && now != nil, !own && h.Step(l.ID).Open != nil, now == nil && planned:
 		case now == nil && (list || l.In != ""):
 			ev.Listed = &l
 			out = append(out, ev)

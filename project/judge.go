@@ -160,7 +160,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		if changed {
 			v.decide(policy)
 		}
-		v.startsAt(foreseen)
+		v.startsAt(foreseen, policy)
 		j.Decisions[r] = v.Decision
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
