@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
@@ -20,7 +21,7 @@ import (
 	"reprise/internal/gitx"
 )
 
-// beat sends heartbeats until it is stopped.
+// beat sends the heartbeats of a turn until it is stopped. One that is lost is taken again.
 func beat(ctx context.Context, what func() any) (stop func()) {
 	timeout := activity.GetInfo(ctx).HeartbeatTimeout
 	ctx = context.WithoutCancel(ctx) // what was asked to stop is still at work
@@ -41,33 +42,56 @@ func beat(ctx context.Context, what func() any) (stop func()) {
 	return sync.OnceFunc(func() { close(done); gone.Wait() })
 }
 
-// guard cancels what it returns once the worker is to stop, or the server was out of reach
-// for longer than a heartbeat may take: it counts this attempt as lost then, and another
-// one may begin. The SDK cancels only where the server can say so.
-func (a *Activities) guard(ctx context.Context, timeout time.Duration) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		last := time.Now()
-		for ctx.Err() == nil {
-			look, done := context.WithTimeout(ctx, timeout/2)
-			_, err := a.Client.CheckHealth(look, nil)
-			done()
-			switch now := time.Now(); {
-			case now.Sub(last) > timeout:
-				cancel(errCutOff)
-				return
+// alive tells the server that an attempt is at work, until stop is called. work ends once the
+// worker is to stop, the server says that the attempt is to end or is none of its own, or no
+// word was taken for longer than a heartbeat may take: the server counts the attempt as lost
+// then, and another one may begin. One answer that is late says none of that, so it is not left
+// to the SDK, which ends the work with the first one.
+func (a *Activities) alive(ctx context.Context, timeout time.Duration, what func() any) (work context.Context, stop func()) {
+	work, cancel := context.WithCancelCause(ctx)
+	base, leave := context.WithCancel(context.WithoutCancel(ctx)) // what was asked to stop is still at work
+	var gone sync.WaitGroup
+	gone.Go(func() {
+		select {
+		case <-activity.GetWorkerStopChannel(ctx):
+			cancel(errStopping)
+		case <-base.Done():
+		}
+	})
+	gone.Go(func() {
+		token, last := activity.GetInfo(ctx).TaskToken, time.Now()
+		for base.Err() == nil {
+			sent := time.Now()
+			call, end := context.WithDeadline(base, last.Add(timeout))
+			err := a.Client.RecordActivityHeartbeat(call, token, what())
+			end()
+			switch {
 			case err == nil:
-				last = now
+				last = sent
+			case decisive(err):
+				activity.RecordHeartbeat(base, what()) // the SDK has to hear it as well
+				cancel(err)
+				last = sent
+			case time.Since(last) >= timeout:
+				cancel(errCutOff)
+				last = time.Now()
 			}
 			select {
-			case <-ctx.Done():
-			case <-activity.GetWorkerStopChannel(ctx):
-				cancel(errStopping)
-			case <-time.After(timeout / 5):
+			case <-base.Done():
+			case <-time.After(max(timeout/5, 100*time.Millisecond)):
 			}
 		}
-	}()
-	return ctx, func() { cancel(context.Canceled) }
+	})
+	return work, func() { leave(); gone.Wait(); cancel(context.Canceled) }
+}
+
+// decisive reports whether the answer to a heartbeat is the server's word that the attempt is to
+// end.
+func decisive(err error) bool {
+	var gone *serviceerror.NamespaceNotFound
+	var away *serviceerror.NamespaceNotActive
+	return temporal.IsCanceledError(err) || isNotFound(err) || errors.As(err, &gone) || errors.As(err, &away) ||
+		errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset)
 }
 
 // errStopping says that the worker is to stop.
@@ -81,9 +105,7 @@ var errCutOff = errors.New("the server was out of reach for longer than a heartb
 // Land to say.
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (*AttemptResult, error) {
 	said := &words{beat: Heartbeat{Worker: a.Name, Step: keyOf(in.Start.Elsewhere), Attempt: in.Start.Number}}
-	stop := beat(ctx, said.last)
-	defer stop()
-	work, done := a.guard(ctx, in.Run.Heartbeat)
+	work, done := a.alive(ctx, in.Run.Heartbeat, said.last)
 	defer done()
 	waits, over := patience(ctx, activity.GetWorkerStopChannel(ctx))
 	defer over()

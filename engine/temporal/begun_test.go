@@ -3,7 +3,6 @@ package temporal_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +13,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/log"
 	sdk "go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"reprise/engine"
 	"reprise/engine/temporal"
@@ -78,11 +75,7 @@ func TestAn_attempt_that_did_not_begin_has_no_end(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-			env := suite.NewTestWorkflowEnvironment()
-			env.SetTestTimeout(time.Minute)
-			temporal.Register(env)
+			env := newEnv(time.Minute)
 			var mu sync.Mutex
 			tries := 0
 			var ends []temporal.LandInput

@@ -22,6 +22,19 @@ type gate struct {
 	mu      sync.Mutex
 	open    net.Listener
 	through []net.Conn
+	still   sync.RWMutex // held for as long as nothing comes through
+}
+
+// Write lets nothing through while the gate is still.
+func (w slow) Write(p []byte) (int, error) {
+	w.g.still.RLock()
+	defer w.g.still.RUnlock()
+	return w.Conn.Write(p)
+}
+
+type slow struct {
+	net.Conn
+	g *gate
 }
 
 func newGate(t *testing.T) *gate {
@@ -67,7 +80,7 @@ func (g *gate) let() error {
 			g.through = append(g.through, from, to)
 			g.mu.Unlock()
 			for a, b := range map[net.Conn]net.Conn{from: to, to: from} {
-				go func() { _, _ = io.Copy(a, b); a.Close(); b.Close() }()
+				go func() { _, _ = io.Copy(slow{a, g}, b); a.Close(); b.Close() }()
 			}
 		}
 	}()
@@ -119,6 +132,34 @@ func TestFleet_a_worker_waits_for_what_is_away(t *testing.T) {
 	}
 	if r := s.fleet("run", "flow.yaml", "--id", "late", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A server that answers late, but within a heartbeat, costs no agent its work. (issue 19)
+func TestFleet_a_slow_server_stops_no_agent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: own\nsteps:\n" +
+		`  - {id: a, command: [sh, -c, 'echo "slow a $REPRISE_ATTEMPT" >> "$FLEET_LOG"; while test ! -e "$FLEET_LOG.go"; do sleep 0.1; done; echo a > a.txt'], outputs: [a.txt]}` + "\n"})
+	g := newGate(t)
+	if err := g.let(); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("w1", "TEMPORAL_ADDRESS="+g.address)
+	if r := s.fleet("run", "flow.yaml", "--id", "slow", "--detach", "--heartbeat", "15s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("a is at work", func() bool { return s.attempts("slow", "a") == 1 })
+	for range 2 {
+		time.Sleep(time.Second)
+		g.still.Lock()
+		time.Sleep(5 * time.Second)
+		g.still.Unlock()
+	}
+	if err := os.WriteFile(s.launches+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.fleet("resume", "slow"); !ended(r) || s.attempts("slow", "a") != 1 {
+		t.Errorf("%+v after %d attempts", r, s.attempts("slow", "a"))
 	}
 }
 

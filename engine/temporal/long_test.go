@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"reprise/engine"
@@ -52,12 +48,7 @@ func TestA_run_of_very_many_steps(t *testing.T) {
 	run, histories, most := temporal.Run{Heartbeat: time.Minute, Landings: temporal.DefaultLandings}, 0, 0
 	began := time.Now()
 	for {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-		env := suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(10 * time.Minute)
-		env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
-		temporal.Register(env)
+		env := newEnv(10 * time.Minute)
 		for name, f := range map[string]any{temporal.DecideActivity: decide, temporal.AttemptActivity: attempt, temporal.LandActivity: land} {
 			env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 		}

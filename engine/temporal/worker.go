@@ -104,7 +104,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	}
 	repo := Identity(o.Remote)
 	a.queue = queue(repo, "")
-	err = begin(a.queue, worker.Options{MaxConcurrentActivityExecutionSize: o.Slots + 1}, func(w worker.Worker) {
+	err = begin(a.queue, worker.Options{MaxConcurrentActivityExecutionSize: o.Slots + 1, DeadlockDetectionTimeout: busy}, func(w worker.Worker) {
 		Register(w)
 		w.RegisterActivityWithOptions(a.Decide, activity.RegisterOptions{Name: DecideActivity})
 		w.RegisterActivityWithOptions(a.Land, activity.RegisterOptions{Name: LandActivity})
@@ -113,7 +113,6 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		// A frozen worker swallows what its open polls are given: it has few of them.
 		limits := worker.Options{
 			MaxConcurrentActivityExecutionSize: o.Slots, MaxConcurrentActivityTaskPollers: 1, DisableWorkflowWorker: true,
-			MaxHeartbeatThrottleInterval: time.Second, DefaultHeartbeatThrottleInterval: time.Second,
 		}
 		err = begin(queue(repo, roles[i]), limits, func(w worker.Worker) {
 			w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: AttemptActivity})
@@ -131,6 +130,10 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		return err
 	}
 }
+
+// busy is how long the code of a workflow, which waits for nothing, may take on a machine that
+// has no time for it. The server gives a workflow task twice that.
+const busy = 5 * time.Second
 
 // patiently does what a worker begins with until that succeeds, ctx ends, or the error is
 // not of a sort that passes. what is what has to be reached for it.

@@ -16,12 +16,25 @@ import (
 	"go.temporal.io/sdk/log"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"reprise/engine"
 	"reprise/engine/temporal"
 	"reprise/report"
 )
+
+// newEnv is a server in memory that runs our workflows. A machine that has no time for them for a
+// while does not fail them.
+func newEnv(within time.Duration) *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(within)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	temporal.Register(env)
+	return env
+}
 
 // endless is a run of which two steps are always at work: one ends once the next has
 // begun, or after a while if none begins.
@@ -67,11 +80,7 @@ func (e *endless) land(_ context.Context, in temporal.LandInput) (*temporal.Land
 // (issue 19)
 func TestA_history_begins_anew_where_steps_never_pause(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
-	temporal.Register(env)
+	env := newEnv(time.Minute)
 	e := &endless{begun: map[int]chan struct{}{}}
 	for name, f := range map[string]any{temporal.DecideActivity: e.decide, temporal.AttemptActivity: e.attempt, temporal.LandActivity: e.land} {
 		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
@@ -103,11 +112,7 @@ func shipping(_ context.Context, in temporal.DecideInput) (*temporal.Decision, e
 // asking what the first one got. (issue 19)
 func TestAn_answer_tells_what_was_kept(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
-	temporal.Register(env)
+	env := newEnv(time.Minute)
 	env.RegisterActivityWithOptions(shipping, activity.RegisterOptions{Name: temporal.DecideActivity})
 	var kept any
 	env.RegisterDelayedCallback(func() {
@@ -130,11 +135,7 @@ func TestAn_answer_tells_what_was_kept(t *testing.T) {
 // left in good order before that is told. (issue 19)
 func TestA_stop_lands_what_can_be_landed(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
-	temporal.Register(env)
+	env := newEnv(time.Minute)
 	var mu sync.Mutex
 	var landed, open []string
 	left := false
