@@ -114,6 +114,9 @@ type Event struct {
 	// Left are the files that an attempt changed and did not commit, relative to the root
 	// of the repository. If the attempt is not accepted, a later one continues with them.
 	Left []string `json:"left,omitempty"`
+	// Ref is, for the end of an attempt that is not accepted, the ref of the git remote that
+	// has what it left, where that is not in the project.
+	Ref string `json:"ref,omitempty"`
 	// Unheld are, for the end of an accepted attempt whose work is committed, the files of it
 	// that no commit held then, relative to the project.
 	Unheld []string `json:"unheld,omitempty"`

@@ -66,6 +66,8 @@ type Attempt struct {
 	Resumes          bool
 	// Ends are the events that will record its end, once its work is committed.
 	Ends []reprise.Event
+	// Ref is the ref of the git remote that has what it left, "" if that is in the project.
+	Ref string
 	// Ended is set if an earlier process started it and its end is known where it worked:
 	// starting it is to ask for that end. Only hands set it.
 	Ended bool
@@ -444,6 +446,10 @@ func (w *work) task(f *Attempt) prompt.Task {
 	h := w.hist.Step(f.Step)
 	if h.Cutoffs > 0 {
 		t.Earlier = append(t.Earlier, fmt.Sprintf("An earlier attempt was cut off (%s). What it changed is still there, whole or not: look at it before you do anything again.", journal.Times(h.Cutoffs)))
+	}
+	if h.Ref != "" && !f.Recalled { // whoever has an attempt carried out elsewhere brings it there
+		t.Earlier = append(t.Earlier, "An earlier attempt worked on another machine. What it left unfinished may not be among the files here: the block named `left elsewhere` says how to see it. Look at it before you begin.")
+		t.Data = append(t.Data, reprise.Data{Name: "left elsewhere", Text: "git fetch origin " + h.Ref + " && git diff HEAD...FETCH_HEAD"})
 	}
 	if commits := w.Unrecorded[f.Step]; len(commits) > 0 {
 		t.Earlier = append(t.Earlier, "Commits were made that no record tells of. They may hold this work or a piece of it: look at them before you do anything again.")

@@ -308,7 +308,7 @@ func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
 	}
 	switch ev.Kind {
 	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
-		ev.Expect = w.standing(&s.Attempt)
+		ev.Expect, ev.Ref = w.standing(&s.Attempt), s.Ref
 	}
 	// What is not committed is told apart from others' changes by that alone.
 	if ev.Kind == reprise.StepFailed || ev.Kind == reprise.StepReset || ev.Kind == reprise.StepFinished && !s.Commit {

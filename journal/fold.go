@@ -107,6 +107,9 @@ type StepHistory struct {
 	// LeftAs is what those of them were when the last attempt ended whose end was seen;
 	// a file that is not in here may have been changed by an attempt since.
 	LeftAs map[string]reprise.Hash
+	// Ref is the ref of the git remote that has what the last of them left that worked
+	// elsewhere, "" if none did.
+	Ref string
 	// Reported is what the agents of attempts reported since then.
 	Reported []reprise.Event
 	// Keys are what commits of attempts carry that were started since the step was
@@ -352,6 +355,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	if ev.Agent != "" {
 		s.Session = ev.Agent
 	}
+	if ev.Ref != "" {
+		s.Ref = ev.Ref
+	}
 	for _, name := range ev.Left {
 		s.leave(name)
 	}
@@ -395,7 +401,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.Rejected = s.Owed.Expect
 		}
 		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys, s.Reported = "", nil, nil, nil, nil, nil, nil
-		s.Unheld = ev.Unheld
+		s.Unheld, s.Ref = ev.Unheld, ""
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
 			if ev.Commit != "" {

@@ -161,8 +161,8 @@ func onFleet(r *reprise.Run, file string) reprise.Finding {
 	return reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: file},
 		Message: fmt.Sprintf("the fleet has it open, as its branch says; `reprise-fleet stop %s` ends that", name),
-		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if the fleet is gone for good, `rm %s` takes the run over",
-			name, reprise.Pasted(file, "FILE")),
+		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if its server is gone for good: `reprise-fleet stop %s --server-gone`; `rm %s` takes the run over as it is here",
+			name, name, reprise.Pasted(file, "FILE")),
 	}
 }
 

@@ -12,6 +12,7 @@ type Fleet struct {
 	Repository string     `json:"repository" jsonschema:"the identity of the repository: its remote without how it is reached; empty if it is not known"`
 	Runs       []FleetRun `json:"runs" jsonschema:"open runs first, then the latest"`
 	Problem    string     `json:"problem,omitempty" jsonschema:"why nothing is known of the fleet; absent if it is"`
+	Remote     string     `json:"remote,omitempty" jsonschema:"why the git remote could not be asked: where a run went on after the fleet left it, its state may be an older one"`
 }
 
 // FleetRun is one run of the fleet.
@@ -22,6 +23,7 @@ type FleetRun struct {
 	Ended     *time.Time  `json:"ended,omitempty"`
 	AtWork    []FleetStep `json:"at_work"`
 	Branch    string      `json:"branch" jsonschema:"the branch of the remote that holds it"`
+	Here      string      `json:"here,omitempty" jsonschema:"where a checkout of this clone has it as complete, in files that its branch does not have"`
 	Accepted  *int        `json:"accepted,omitempty" jsonschema:"how many steps were accepted since its workflow was started; absent if that is not known"`
 	Stopping  bool        `json:"stopping,omitempty" jsonschema:"it was told to stop, and something of it is still at work or not on its branch"`
 	Questions []Question  `json:"questions" jsonschema:"what it asks"`

@@ -448,6 +448,9 @@ func (a *Activities) closed(ctx context.Context, e *engine.Engine) (map[string]t
 // close tells all runs that a limit closed an account.
 func (a *Activities) close(ctx context.Context, sum *engine.Summary) error {
 	for account, until := range sum.Limits {
+		if a.Client == nil {
+			break // no one to tell
+		}
 		_, err := a.Client.SignalWithStartWorkflow(ctx, accountID(account), ClosedSignal, until,
 			client.StartWorkflowOptions{TaskQueue: a.queue}, AccountWorkflow, until)
 		if err != nil {

@@ -180,7 +180,7 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 	}
 	r, err := a.push(ctx, c, in, end, said)
 	if err != nil {
-		err = a.keepWork(ctx, c, in, end.Result.Outcome == agent.Done, err)
+		err = a.keepWork(ctx, c, in, end, err)
 	}
 	return r, err
 }
@@ -231,7 +231,7 @@ func (e *KeptError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 // that another attempt took the place of is no longer wanted, and one that the remote refused
 // is kept already. Where the server no longer waits for the attempt, its end is an ordinary
 // one, and the policy of its step decides.
-func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput, finished bool, cause error) error {
+func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput, end *engine.End, cause error) error {
 	var rejected *RejectedError
 	var app *temporal.ApplicationError
 	if errors.As(cause, &rejected) || errors.As(cause, &app) {
@@ -240,6 +240,10 @@ func (a *Activities) keepWork(ctx context.Context, c *Checkout, in AttemptInput,
 	kept, is := errors.AsType[*KeptError](cause)
 	if !is {
 		dir, err := c.keepAs(fmt.Sprintf("kept-%s-%s-%d", refWord(in.Run.Ref.ID), refWord(keyOf(in.Start.Elsewhere)), in.Start.Number))
+		finished := end.Result.Outcome == agent.Done
+		if err == nil && finished {
+			err = noteKept(dir, keptFolder{in, newEnd(in.Start.Key, end), c.Base})
+		}
 		if err != nil {
 			return errors.Join(cause, err)
 		}
@@ -321,7 +325,7 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, h
 	}
 	kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)))
 	if i := slices.IndexFunc(kept, func(k keptAway) bool { return k.Step == keyOf(in.Start.Elsewhere) }); err == nil && i >= 0 && !in.Start.Verify {
-		err = lasting(&KeptAwayError{"work on " + in.Start.Name(), in.Run.Ref.ID, kept[i]})
+		err = lasting(&KeptAwayError{"work on " + in.Start.Name(), in.Run.Ref.ID, kept[i : i+1]})
 	}
 	if err == nil && left != "" {
 		_, _, err = c.Bring(ctx, left, commit{})
@@ -344,33 +348,11 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	stop := context.AfterFunc(patient, func() { time.AfterFunc(in.Run.Heartbeat, cancel) })
 	defer stop()
 	told := newEnd(in.Start.Key, end)
-	told.Base = c.Base
-	if what := gitx.Operation(gitx.AbsPath(filepath.Join(c.Dir, ".git"))); what != "" && end.Result.Outcome == agent.Done {
-		return nil, fmt.Errorf("commit what it left: a %s is under way in it", what)
-	}
-	head := c.head(ctx)
-	if err := c.adopt(ctx, head); err != nil {
-		return nil, err
-	}
-	message, err := told.message(&in.Start)
+	commit, err := a.commitEnd(ctx, c, in, &told)
 	if err != nil {
 		return nil, err
 	}
-	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Also: in.Run.state(in.Start.Elsewhere)}
-	for name := range end.AtStart {
-		o.Also = append(o.Also, filepath.Join(in.Run.Folder, name))
-	}
-	commit, _, err := c.Commit(ctx, message, o)
-	if err != nil {
-		return nil, err
-	}
-	if len(c.unread) > 0 && end.Result.Outcome == agent.Done {
-		end.Result.Outcome, end.Result.Reason = agent.Failed, "it left files that git cannot read: "+strings.Join(c.unread[:min(len(c.unread), 5)], ", ")
-		told.Result.Outcome, told.Result.Reason = end.Result.Outcome, end.Result.Reason
-		if commit, err = c.again(ctx, commit, told, &in.Start); err != nil {
-			return nil, err
-		}
-	}
+	end.Result.Outcome, end.Result.Reason = told.Result.Outcome, told.Result.Reason
 	ref := AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere)
 	for pause := time.Second; ; pause = min(2*pause, maxPause) {
 		err := c.Push(ctx, commit, ref, "")
@@ -401,4 +383,34 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 		case <-time.After(pause):
 		}
 	}
+}
+
+// commitEnd commits what an attempt left, with its end. One that left what git cannot read has
+// failed.
+func (a *Activities) commitEnd(ctx context.Context, c *Checkout, in AttemptInput, told *attemptEnd) (string, error) {
+	told.Base = c.Base
+	if what := gitx.Operation(gitx.AbsPath(filepath.Join(c.Dir, ".git"))); what != "" && told.Result.Outcome == agent.Done {
+		return "", fmt.Errorf("commit what it left: a %s is under way in it", what)
+	}
+	head := c.head(ctx)
+	if err := c.adopt(ctx, head); err != nil {
+		return "", err
+	}
+	message, err := told.message(&in.Start)
+	if err != nil {
+		return "", err
+	}
+	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Also: in.Run.state(in.Start.Elsewhere)}
+	for name := range told.AtStart {
+		o.Also = append(o.Also, filepath.Join(in.Run.Folder, name))
+	}
+	commit, _, err := c.Commit(ctx, message, o)
+	if err != nil {
+		return "", err
+	}
+	if len(c.unread) > 0 && told.Result.Outcome == agent.Done {
+		told.Result.Outcome, told.Result.Reason = agent.Failed, "it left files that git cannot read: "+strings.Join(c.unread[:min(len(c.unread), 5)], ", ")
+		return c.again(ctx, commit, *told, &in.Start)
+	}
+	return commit, nil
 }

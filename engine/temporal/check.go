@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,10 +21,13 @@ import (
 // in this way: it has no such step or option, or nothing is left to do. It looks at the
 // branch of the run.
 func (f *Fleet) Check(ctx context.Context, ref reprise.Ref, c engine.Choice) error {
-	if err := checkOption(ref.ID, c.Option); err != nil {
+	_, err := f.onBranch(ctx, ref.ID, func(at *Checkout, was turned) error {
+		err := f.checkIn(ctx, at.Dir, ref, c)
+		if over, is := errors.AsType[*OverError](err); is && was.Journal == "" && over.State == reprise.Complete.String() {
+			return nil // whoever finished it was not the fleet, which has to settle that
+		}
 		return err
-	}
-	_, err := f.onBranch(ctx, ref.ID, func(at *Checkout, _ turned) error { return f.checkIn(ctx, at.Dir, ref, c) })
+	})
 	return err // where it has no branch, its first turn says so
 }
 
@@ -58,6 +62,9 @@ func (f *Fleet) onBranch(ctx context.Context, run string, do func(at *Checkout, 
 
 // checkIn is Check in a checkout of the branch.
 func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engine.Choice) error {
+	if err := checkOption(ref.ID, c.Option); err != nil {
+		return err
+	}
 	root := filepath.Join(dir, filepath.FromSlash(f.Folder))
 	judged, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, From: c.From, Adopt: true})
 	if err != nil {

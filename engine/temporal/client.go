@@ -294,6 +294,34 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 	return f.howLeft(ctx, "stop", name)
 }
 
+// GiveBack gives back a run whose server will not come back: what is pushed of it lands, and its
+// branch no longer says that the fleet has it. The error is an *OverError if that does not say so.
+func (f *Fleet) GiveBack(ctx context.Context, name string) error {
+	had, err := f.release(ctx, name)
+	if err == nil && !had {
+		if _, err = f.findBranch(ctx, name); err == nil {
+			err = &OverError{Verb: "give back", Run: name, State: "not the fleet's", came: reprise.OutcomeNothing}
+		}
+	}
+	return err
+}
+
+// GoneError says that the server of a run cannot be reached to stop it.
+type GoneError struct {
+	Run string
+	Err error
+}
+
+func (e *GoneError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *GoneError) Unwrap() error { return e.Err }
+
+// Hint says what a person can do.
+func (e *GoneError) Hint() string {
+	return fmt.Sprintf("is it running? TEMPORAL_ADDRESS says where; if it will not come back, `reprise-fleet stop %s --server-gone` puts on the branch what is pushed and gives the run back", reprise.Pasted(e.Run, "RUN"))
+}
+
 // StoppingError says that a run was told to stop, and is not stopped yet.
 type StoppingError struct {
 	Run    string

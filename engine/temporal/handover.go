@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/project"
@@ -23,6 +24,25 @@ import (
 // then on every copy in the clone says that the branch is the run. The error is a
 // *DivergedError if it went on in two places.
 func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err error) {
+	return f.handOver(ctx, ref, func(*localCopy) error { return nil })
+}
+
+// Resume is HandOver for a run that is to go on in a way. Where it cannot, for what Check says,
+// nothing is handed over.
+func (f *Fleet) Resume(ctx context.Context, ref reprise.Ref, c engine.Choice) (run Begun, err error) {
+	return f.handOver(ctx, ref, func(best *localCopy) error {
+		if best == nil || best.dir == "" {
+			return f.Check(ctx, ref, c)
+		}
+		err := f.checkIn(ctx, best.dir, ref, c)
+		if _, over := errors.AsType[*OverError](err); over {
+			return nil // what was done here comes to the branch
+		}
+		return err
+	})
+}
+
+func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *localCopy) error) (run Begun, err error) {
 	run.Ref = ref
 	err = f.apart(func(m *Mirror) error {
 		h := &handing{Fleet: f, mirror: m, ref: ref}
@@ -31,6 +51,9 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err e
 			return err
 		}
 		best, err := h.ahead(ctx)
+		if err == nil {
+			err = check(best)
+		}
 		if err == nil && best != nil {
 			run.Ignored, err = h.bring(ctx, best)
 		}

@@ -59,6 +59,7 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	if b.commit = h.found[ref]; b.commit == "" {
 		return nil
 	}
+	f.Ref = ref
 	read, err := h.mirror.about(ctx, b.commit)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/journal"
 	"reprise/project"
 )
 
@@ -92,9 +93,57 @@ func (a *Activities) pushKept(ctx context.Context) {
 	}
 }
 
+// keptFolder is a folder that a worker keeps because git could not commit it, and the attempt that
+// is finished in it.
+type keptFolder struct {
+	In   AttemptInput
+	End  attemptEnd
+	Base string
+}
+
+// noteKept notes beside a kept folder what is in it.
+func noteKept(dir string, k keptFolder) error {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(dir+".json", text, 0o600)
+}
+
+// takeKeptFolders commits what is in kept folders, once git can do that, as work that the worker
+// keeps. A folder that it cannot commit yet stays.
+func (a *Activities) takeKeptFolders(ctx context.Context) {
+	notes, _ := filepath.Glob(filepath.Join(literal(a.Mirror.Dir), "kept-*.json"))
+	for _, note := range notes {
+		var k keptFolder
+		if text, err := os.ReadFile(note); err != nil || json.Unmarshal(text, &k) != nil {
+			continue
+		}
+		c := &Checkout{Dir: strings.TrimSuffix(note, ".json"), Base: k.Base, branch: Branch(k.In.Run.Ref.ID), folder: k.In.Run.Folder, mirror: a.Mirror, still: &journal.Still{}}
+		err := c.setApart(ctx)
+		commit := ""
+		if err == nil {
+			commit, err = a.commitEnd(ctx, c, k.In, &k.End)
+		}
+		if err == nil && k.End.Result.Outcome == agent.Done {
+			k.End.Kept = true
+			if commit, err = c.again(ctx, commit, k.End, &k.In.Start); err == nil {
+				_, err = a.keepCommit(ctx, c, commit, k.In)
+			}
+			if err == nil && os.Remove(note) == nil {
+				_ = os.RemoveAll(c.Dir)
+			}
+		}
+		if c.own != nil {
+			_ = c.own.Close()
+		}
+	}
+}
+
 // keepPushing has a worker push what it keeps, until ctx ends.
 func (a *Activities) keepPushing(ctx context.Context) {
 	for ctx.Err() == nil {
+		a.takeKeptFolders(ctx)
 		a.pushKept(ctx)
 		select {
 		case <-ctx.Done():

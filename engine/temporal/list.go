@@ -85,13 +85,14 @@ func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) 
 		})
 	}
 	ask.Wait()
+	remote := f.since(ctx, out, patience)
 	slices.SortStableFunc(out, func(a, b report.FleetRun) int {
 		if (a.State == "open") != (b.State == "open") {
 			return map[bool]int{true: -1, false: 1}[a.State == "open"]
 		}
 		return b.Started.Compare(a.Started)
 	})
-	return &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: out}, nil
+	return &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: out, Remote: remote}, nil
 }
 
 // ended fills in what came of a run that is over.

@@ -138,7 +138,7 @@ func (f *Fleet) unmarkBranch(ctx context.Context, m *Mirror, name string) error 
 	}
 	kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)))
 	if err == nil && len(kept) > 0 {
-		err = &KeptAwayError{"give back " + name, name, kept[0]}
+		err = &KeptAwayError{"give back " + name, name, kept}
 	}
 	if err != nil {
 		return err
@@ -150,29 +150,39 @@ func (f *Fleet) unmarkBranch(ctx context.Context, m *Mirror, name string) error 
 	return c.Push(ctx, commit, "refs/heads/"+Branch(name), c.Base)
 }
 
-// KeptAwayError says that an attempt is finished and that its work is not on the branch of the
-// run: the remote refused it, and its worker keeps it.
+// KeptAwayError says that attempts are finished and that their work is not on the branch of the
+// run: the remote refused it or git could not commit it, and a worker keeps it.
 type KeptAwayError struct {
 	Doing, Run string
-	keptAway
+	attempts   []keptAway
 }
 
 func (e *KeptAwayError) kept() bool { return true }
 
 func (e *KeptAwayError) Error() string {
-	if e.Where != "" {
-		return fmt.Sprintf("%s: attempt %d of %s is finished, and git could not commit its work: %s", e.Doing, e.Number, e.Name, e.Where)
+	var all []string
+	for _, k := range e.attempts {
+		if k.Where != "" {
+			all = append(all, fmt.Sprintf("attempt %d of %s is finished, and git could not commit its work: %s", k.Number, k.Name, k.Where))
+		} else {
+			all = append(all, fmt.Sprintf("attempt %d of %s is finished, and the remote refused its work, which its worker keeps", k.Number, k.Name))
+		}
 	}
-	return fmt.Sprintf("%s: attempt %d of %s is finished, and the remote refused its work, which its worker keeps", e.Doing, e.Number, e.Name)
+	return e.Doing + ": " + strings.Join(all, "; ")
 }
 
 // Hint says what a person can do.
 func (e *KeptAwayError) Hint() string {
-	run, step := reprise.Pasted(e.Run, "RUN"), reprise.Pasted(e.keptAway.Step, "STEP")
-	if e.Where != "" {
-		return fmt.Sprintf("copy from there what you need; after that `reprise-fleet resume %s --from %s` does it again", run, step)
+	var all []string
+	run := reprise.Pasted(e.Run, "RUN")
+	for _, k := range e.attempts {
+		step, once := reprise.Pasted(k.Step, "STEP"), "the remote allows "+k.Ref
+		if k.Where != "" {
+			once = "git can commit it: end there what is under way"
+		}
+		all = append(all, fmt.Sprintf("%[4]s: its worker pushes it once %[2]s; after that `reprise-fleet resume %[1]s --until %[3]s` takes it and starts no agent for it. If that is gone for good, `reprise-fleet resume %[1]s --from %[3]s` does it again", run, once, step, k.Name))
 	}
-	return fmt.Sprintf("its worker pushes it once the remote allows %[2]s; after that `reprise-fleet resume %[1]s --until %[3]s` takes it and starts no agent for it. If that worker is gone for good, `reprise-fleet resume %[1]s --from %[3]s` does it again", run, e.Ref, step)
+	return strings.Join(all, "\n  ")
 }
 
 // Outcome implements the rule that outcomes have exit codes.

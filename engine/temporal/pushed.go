@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 // and would do it again. So what is pushed lands before the fleet leaves a run.
 
 // landPushed lands what attempts of a run pushed that are open on record. It reports whether the
-// branch has marks: one without them is no longer the fleet's, and is left alone.
+// branch has marks: one without them is no longer the fleet's, and is left alone. It needs no
+// server; where there is none, what a worker would have to verify first stays where it is.
 func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string) (had bool, err error) {
 	c, err := f.marked(ctx, m, name)
 	if err != nil || c == nil {
@@ -40,7 +42,7 @@ func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string) (had boo
 		if err != nil {
 			return true, err
 		}
-		if l.Verify {
+		if l.Verify && f.Client != nil {
 			return true, &UnlandedError{name, in.Start.Name(), keyOf(in.Start.Elsewhere), in.Start.Number}
 		}
 	}
@@ -88,6 +90,92 @@ func (f *Fleet) pushed(ctx context.Context, m *Mirror, c *Checkout, ref reprise.
 		}
 	}
 	return ends, nil
+}
+
+// LeftWork is what the last attempt at a step left that was not accepted: it is on a ref of its own,
+// and not on the branch.
+type LeftWork struct {
+	Step   string // as a person calls it
+	Number int
+	Ref    string
+	Files  int // how many differ
+}
+
+// Left is what attempts at steps of a run left that are still to be done.
+func (f *Fleet) Left(ctx context.Context, run string) (out []LeftWork, err error) {
+	err = f.apart(func(m *Mirror) error {
+		branch := "refs/heads/" + Branch(run)
+		found, err := m.fetchRun(ctx, run, "")
+		if err != nil || found[branch] == "" {
+			return err
+		}
+		c, err := m.Checkout(ctx, found[branch], Branch(run))
+		if err != nil {
+			return err
+		}
+		there, err := git(ctx, c.Dir, nil, "ls-remote", m.Remote, "refs/reprise/"+refWord(run)+"/*")
+		if err != nil || there == "" {
+			return err
+		}
+		ref, err := f.findIn(ctx, c.Dir, run)
+		if err != nil {
+			return err
+		}
+		judged, err := project.Judge(ctx, filepath.Join(c.Dir, filepath.FromSlash(f.Folder)), project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
+		if err != nil {
+			return err
+		}
+		for _, r := range judged.Runs {
+			for i := range r.Steps {
+				s := Start{Elsewhere: engine.Elsewhere{Step: r.Steps[i].ID}}
+				if r.Path != ref.Path {
+					s.Run = r.Ref
+				}
+				if r.Steps[i].Status.Closed() {
+					continue
+				}
+				one, err := lastLeft(ctx, m, run, there, s)
+				if err != nil {
+					return err
+				}
+				if one.Files > 0 {
+					out = append(out, one)
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// lastLeft is what the last attempt at a step left whose ref is among those of the remote.
+func lastLeft(ctx context.Context, m *Mirror, run, there string, s Start) (out LeftWork, err error) {
+	prefix := strings.TrimSuffix(AttemptRef(run, s.Elsewhere), "0")
+	for line := range strings.Lines(there) {
+		_, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if n, err := strconv.Atoi(strings.TrimPrefix(ref, prefix)); err == nil && strings.HasPrefix(ref, prefix) && n > out.Number {
+			out = LeftWork{Step: s.Name(), Number: n, Ref: ref}
+		}
+	}
+	if out.Number == 0 {
+		return out, nil
+	}
+	found, err := m.Fetch(ctx, out.Ref)
+	if err != nil {
+		return out, err
+	}
+	read, err := m.about(ctx, found[out.Ref])
+	if err != nil {
+		return out, err
+	}
+	end, err := readEnd(read[found[out.Ref]].message)
+	if err != nil || end.Base == "" {
+		out.Files = 1 // what it has is for a person to see
+		return out, nil
+	}
+	changed, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, "diff", "--name-only", "-z", "--no-renames", end.Base, found[out.Ref])
+	out.Files = strings.Count(changed, "\x00")
+	return out, err
 }
 
 // cut reports whether an attempt did not end by itself.

@@ -164,7 +164,7 @@ func TestWhat_git_cannot_commit_is_not_done_again_unasked(t *testing.T) {
 	b.lost(a, s, err)
 	f := &Fleet{Clone: filepath.Join(b.dir, "clone"), Remote: b.remote}
 	var kept *KeptAwayError
-	if _, err := f.release(t.Context(), "r"); !errors.As(err, &kept) || !strings.Contains(err.Error(), dir) || !strings.Contains(kept.Hint(), "resume r --from a") || strings.Contains(kept.Hint(), "pushes") {
+	if _, err := f.release(t.Context(), "r"); !errors.As(err, &kept) || !strings.Contains(err.Error(), dir) || !strings.Contains(kept.Hint(), "resume r --from a") || !strings.Contains(kept.Hint(), "end there what is under way") {
 		t.Errorf("it is given back: %v", err)
 	}
 	s, err = try()
@@ -175,6 +175,49 @@ func TestWhat_git_cannot_commit_is_not_done_again_unasked(t *testing.T) {
 	b.run.Choice.From = "a"
 	if s, err = try(); err != nil || s.Number != 3 {
 		t.Errorf("it is not done again as attempt %d: %v", s.Number, err)
+	}
+}
+
+// A folder that its worker keeps is committed and pushed once git can do that, and the next attempt
+// ends with it. (issue 19)
+func TestWhat_git_could_not_commit_is_taken_once_it_can(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo $REPRISE_ATTEMPT > a.txt; git rev-parse HEAD > .git/MERGE_HEAD'], outputs: [a.txt]}\n")
+	a := b.worker("one")
+	s := b.decided(a).Starts[0]
+	_, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: s}, &words{})
+	b.lost(a, s, err)
+	dir, again := filepath.Join(a.Mirror.Dir, "kept-r-a-1"), b.worker("one") // it was restarted since
+	again.takeKeptFolders(t.Context())
+	again.pushKept(t.Context())
+	if left := b.git(b.remote, "for-each-ref", "refs/reprise/"); left != "" {
+		t.Errorf("it was pushed with a merge under way: %s", left)
+	}
+	b.git(dir, "add", "a.txt")
+	b.git(dir, "commit", "-q", "-m", "the merge")
+	again.takeKeptFolders(t.Context())
+	again.pushKept(t.Context())
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the folder is still there")
+	}
+	b.run.Taken = false
+	in := b.attempted(again)
+	if l, err := again.land(t.Context(), b.next(), in); err != nil || l.Accepted == nil || in.Start.Number != 2 {
+		t.Errorf("attempt %d: %+v, %v", in.Start.Number, l, err)
+	}
+	if got := b.git(b.remote, "show", Branch("r")+":a.txt"); got != "1" {
+		t.Errorf("it is done %s times", got)
+	}
+}
+
+// Every attempt whose work is kept is named, with its commands.
+func TestAll_kept_attempts_are_named(t *testing.T) {
+	t.Parallel()
+	e := &KeptAwayError{"give back r", "r", []keptAway{{Step: "a", Number: 1, Name: "a", Ref: "refs/reprise/r/a/1"}, {Step: "b", Number: 2, Name: "b", Where: "the worker w keeps it in /w/kept-r-b-2"}}}
+	for _, want := range []string{"attempt 1 of a", "attempt 2 of b", "/w/kept-r-b-2", "--until a`", "--from a`", "--until b`", "--from b`", "allows refs/reprise/r/a/1"} {
+		if !strings.Contains(e.Error()+"\n"+e.Hint(), want) {
+			t.Errorf("%q is missing in %v: %s", want, e, e.Hint())
+		}
 	}
 }
 

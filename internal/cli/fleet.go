@@ -93,6 +93,9 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 	}
 	for _, r := range f.Runs {
 		say("", r.ID, r.State, "branch "+r.Branch)
+		if r.Here != "" {
+			say("  ", fmt.Sprintf("it was finished in %s; `reprise-fleet resume %s` brings that to its branch", r.Here, reprise.Pasted(r.ID, "RUN")))
+		}
 		if r.Problem != "" {
 			say("  ", "! "+r.Problem)
 		}
@@ -123,6 +126,9 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 		for _, q := range r.Questions {
 			say("  ", "? "+q.ID+": "+q.Text)
 		}
+	}
+	if f.Remote != "" {
+		say("", "! The git remote, which all of this is on, cannot be asked: "+f.Remote)
 	}
 	return lines
 }

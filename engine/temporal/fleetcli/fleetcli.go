@@ -106,7 +106,9 @@ func (a *app) failed(err error) int {
 		code = misused
 	case temporal.Unreachable(err):
 		code = 40
-		if _, started := errors.AsType[*temporal.StartError](err); !started {
+		if gone, is := errors.AsType[*temporal.GoneError](err); is {
+			hint = gone.Hint()
+		} else if _, started := errors.AsType[*temporal.StartError](err); !started {
 			hint = "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
 		}
 		err = asked(err)

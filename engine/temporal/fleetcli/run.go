@@ -110,13 +110,10 @@ func (a *app) resume() *cobra.Command {
 			if err := a.unchanged(cmd, fleet, f); err != nil {
 				return err
 			}
-			begun, err := fleet.HandOver(cmd.Context(), f.Ref)
-			if err != nil {
-				return err
-			}
+			begun, err := fleet.Resume(cmd.Context(), f.Ref, f.Choice)
 			f.ignored = begun.Ignored
 			var over *temporal.OverError
-			if err := a.check(cmd.Context(), fleet, f); errors.As(err, &over) && a.json {
+			if err = a.goesOn(cmd.Context(), fleet, f, err); errors.As(err, &over) && a.json {
 				sum := a.summary(fleet, f.Ref)
 				a.code = cli.ExitCode(err)
 				sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
@@ -162,10 +159,9 @@ func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f follows) er
 	return nil
 }
 
-// check refuses what cannot be resumed. A run that is at work is only followed: whether it is
+// goesOn is why a run cannot be resumed. One that is at work is only followed: whether it is
 // over is for its workflow to say.
-func (a *app) check(ctx context.Context, fleet *temporal.Fleet, f follows) error {
-	err := fleet.Check(ctx, f.Ref, f.Choice)
+func (a *app) goesOn(ctx context.Context, fleet *temporal.Fleet, f follows, err error) error {
 	var over *temporal.OverError
 	if errors.As(err, &over) {
 		if open, asked := fleet.Open(ctx, f.Ref.ID); asked != nil || open {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
 
 	"reprise"
 	"reprise/engine/temporal"
@@ -19,12 +20,16 @@ import (
 
 func (a *app) stop() *cobra.Command {
 	var within time.Duration
+	var gone bool
 	cmd := &cobra.Command{
 		Use: "stop RUN", Short: "Stop a run of the fleet; it can be resumed, here or there", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
+			if gone && temporal.Unreachable(err) {
+				return a.giveBack(cmd.Context(), args[0])
+			}
 			if err != nil {
-				return err
+				return stoppable(args[0], err)
 			}
 			defer fleet.Client.Close()
 			run, err := fleet.Name(cmd.Context(), args[0], false)
@@ -38,21 +43,63 @@ func (a *app) stop() *cobra.Command {
 			if err != nil && !is || is && over.State == reprise.Complete.String() {
 				return err
 			}
-			here, _ := os.Getwd() // else the commands name the clone
-			way, wayErr := fleet.WayBack(cmd.Context(), run, here)
 			if is {
-				over.Back = way
-				return err
+				over.Back, _ = fleet.WayBack(cmd.Context(), run, cwd())
+				return errors.Join(err, a.left(cmd.Context(), fleet, run))
 			}
 			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it.\n", reprise.Pasted(run, "RUN"))
-			if wayErr == nil {
-				fmt.Fprintf(a.out, "Or on one machine, in a checkout: `%s`.\n", way)
-			}
-			return wayErr
+			return a.wayBack(cmd.Context(), fleet, run)
 		},
 	}
+	cmd.Flags().BoolVar(&gone, "server-gone", false, "the server will not come back: put on the branch what is pushed, and give the run back without it")
 	cmd.Flags().DurationVar(&within, "within", time.Minute, "how long to wait until it is stopped; it is told to stop all the same")
 	return cmd
+}
+
+// cwd is the current folder, "" if that is not known: commands name the clone then.
+func cwd() string {
+	here, _ := os.Getwd()
+	return here
+}
+
+// giveBack gives a run back without the server.
+func (a *app) giveBack(ctx context.Context, run string) error {
+	fleet, err := a.openWith(ctx, func(string) (client.Client, error) { return nil, nil })
+	if err != nil {
+		return err
+	}
+	if err := fleet.GiveBack(ctx, run); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, "What was pushed of it is on its branch, and the fleet no longer has it.")
+	return a.wayBack(ctx, fleet, run)
+}
+
+// stoppable is why a run cannot be stopped, with what to do where the server is gone for good.
+func stoppable(run string, err error) error {
+	if !temporal.Unreachable(err) {
+		return err
+	}
+	return &temporal.GoneError{Run: run, Err: err}
+}
+
+// wayBack says how a run is continued on one machine.
+func (a *app) wayBack(ctx context.Context, fleet *temporal.Fleet, run string) error {
+	way, err := fleet.WayBack(ctx, run, cwd())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "On one machine, in a checkout: `%s`.\n", way)
+	return a.left(ctx, fleet, run)
+}
+
+// left says where the work is that attempts left and that is not on the branch.
+func (a *app) left(ctx context.Context, fleet *temporal.Fleet, run string) error {
+	left, err := fleet.Left(ctx, run)
+	for _, l := range left {
+		fmt.Fprintf(a.out, "What attempt %d of %s left is not on the branch (files: %d). In the checkout, `git fetch origin %s && git merge --squash FETCH_HEAD` brings it; the fleet does that by itself.\n", l.Number, cli.Plain(l.Step), l.Files, l.Ref)
+	}
+	return err
 }
 
 // stopQuietly is for how long a stop says nothing.
