@@ -43,6 +43,7 @@ type list struct {
 	statuses   []string                  // the words for a status that the list says its tasks use
 	legend     map[string]reprise.Status // of the marks that the list explains itself
 	denied     map[string]string         // what it says of marks that mean something else by themselves
+	explained  map[int]bool              // the lines of the legend
 	said       string                    // the word that a task is to be recorded with, if that is known
 }
 

@@ -55,7 +55,7 @@ func (l *list) readBoxes() {
 		if !ok && slices.ContainsFunc(boxes, func(o doc.Check) bool { return c.Line < o.Line && o.Line <= end }) {
 			continue // the heading of tasks, which say more
 		}
-		if _, _, legend := l.family.explains("[" + c.Mark + "] " + c.Text); !ok && (legend || "["+c.Mark+"]" == l.family.Parallel) {
+		if !ok && (l.explained[c.Line] || "["+c.Mark+"]" == l.family.Parallel) {
 			continue // the legend of a mark
 		}
 		if !ok && !named && c.Indent <= 0 && (l.family.Item == nil || l.family.Within == nil || number != "" || len(l.phases) == 0 && l.atHome()) {

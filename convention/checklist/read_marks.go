@@ -35,8 +35,9 @@ var explained = regexp.MustCompile("^(?:[^\\[\\]]*[:：])?[\\s>*_`+-]*(?:\\[([^\
 
 // explains reads a piece of a legend: a mark and the word for what it means. A mark alone has no
 // brackets only before an equals sign. A box that has only a word beside it explains its mark if
-// that means the same, or is not known and not called done.
-func (f *Family) explains(piece string) (mark, word string, ok bool) {
+// that is certain because of where it stands, if the word means the same, or if the mark is not
+// known and not called done.
+func (f *Family) explains(piece string, certain bool) (mark, word string, ok bool) {
 	m := explained.FindStringSubmatch(piece)
 	if m == nil || m[1] == "" && m[3] != "=" && m[3] != "means" {
 		return "", "", false
@@ -44,26 +45,36 @@ func (f *Family) explains(piece string) (mark, word string, ok bool) {
 	mark, word = cmp.Or(m[1], m[2]), m[4]
 	status, known := spoken()[doc.Fold(word)]
 	means := f.means(mark)
-	if m[3] == "" && (!known || means != status && (means != reprise.Unknown || status.Closed())) {
+	if m[3] == "" && !certain && (!known || means != status && (means != reprise.Unknown || status.Closed())) {
 		return "", "", false
 	}
 	return mark, word, f.meaning(nil, word) != reprise.Unknown
 }
 
-// readLegend reads what the list itself says of its marks. One that it explains twice, or in
-// words that are not those of a status, stays unknown; one that the family knows and that means
-// something else here has to be told apart by a person.
+// readLegend reads what the list itself says of its marks, in a line, a row of a table, or below a
+// heading for that. One that it explains twice, or in words that are not those of a status, stays
+// unknown; one that the family knows and that means something else here has to be told apart by a
+// person.
 func (l *list) readLegend(md *doc.Markdown) {
-	l.legend, l.denied = map[string]reprise.Status{}, map[string]string{}
+	l.legend, l.denied, l.explained = map[string]reprise.Status{}, map[string]string{}, map[int]bool{}
+	below := false
 	for _, line := range md.All().Lines() {
-		if !strings.ContainsAny(line.Text, "[=") && !strings.Contains(line.Text, "means") {
+		if _, title, _ := headOf(line); title != "" {
+			below = legends.MatchString(title)
+		}
+		if !below && !strings.ContainsAny(line.Text, "[=") && !strings.Contains(line.Text, "means") {
 			continue
 		}
-		for _, piece := range strings.FieldsFunc(line.Text, func(r rune) bool { return strings.ContainsRune(",;|·", r) }) {
-			mark, word, ok := l.family.explains(piece)
+		pieces := strings.FieldsFunc(line.Text, func(r rune) bool { return strings.ContainsRune(",;|·", r) })
+		if cells := cellsOf(line.Text); len(cells) > 1 {
+			pieces = []string{cells[0] + " = " + cells[1], cells[1] + " = " + cells[0]}
+		}
+		for _, piece := range pieces {
+			mark, word, ok := l.family.explains(piece, below)
 			if !ok {
 				continue
 			}
+			l.explained[line.No] = true
 			status, known := l.family.meaning(nil, word), l.family.means(mark)
 			switch was, twice := l.legend[mark]; {
 			case known != reprise.Unknown && known != status:
@@ -76,6 +87,9 @@ func (l *list) readLegend(md *doc.Markdown) {
 		}
 	}
 }
+
+// legends matches the title of what explains marks.
+var legends = regexp.MustCompile(`^(?i:[^\pL]*(?:(?:status|task|checkbox|symbol|mark(?:er)?)s? )?(?:legend|key|symbols|markers|notation)\b|图例|凡例)`)
 
 // legendMark returns the mark that the legend has for a status where the usual one will not do, else "".
 func (l *list) legendMark(status reprise.Status) string {
@@ -116,8 +130,7 @@ func (p *place) settled(text string) string {
 
 // told returns the places of the status of a box: its mark and, if that contradicts it, what is
 // said beside it, in these pieces of its text and elsewhere. A task that is put off is blocked while its box is open
-// and left out once it is ticked. That an item is work says nothing of it once that is ticked, and
-// what is done may be what the task is about.
+// and left out once it is ticked. That an item is work says nothing of it once that is ticked.
 func told(at place, pieces []string) []place {
 	if at.last != "" {
 		return []place{at}
@@ -138,9 +151,7 @@ func told(at place, pieces []string) []place {
 // tell takes up what is said beside a box, and reports whether that differs from its mark.
 func (p *place) tell(s saying) bool {
 	switch {
-	case s.label && (s.status == reprise.Done || slices.Contains(forWork, doc.Fold(s.mark))):
-		return false
-	case s.struck && p.status.Closed():
+	case s.label && slices.Contains(forWork, doc.Fold(s.mark)), (s.struck || s.label && s.status == reprise.Done) && p.status.Closed(), s.hint && !p.status.Closed():
 		return false
 	case s.putOff && p.status == reprise.Done:
 		p.status = reprise.Skipped
@@ -217,20 +228,4 @@ func (f *Family) boxed(text string) (it item, ok bool) {
 	it.said = slices.Concat(before, tags, []string{text})
 	it.parallel = slices.Contains(tags, f.Parallel)
 	return it, true
-}
-
-// open reports whether an item says that it is open, and does not name a task of the list. The
-// legend of a mark and a label with a status as its value are not items.
-func (o *odd) open(at spot) bool {
-	c, f := at.item, o.family
-	if strings.HasPrefix(c.Bullet, "#") || c.Bullet == "" && !c.Doubtful() {
-		return false
-	}
-	status, rest := says(c.Marked())
-	if it, ok := f.match(rest); status != reprise.Pending && status != reprise.InProgress || ok && !o.fresh(it.id, at.within) {
-		return false
-	}
-	rest = strings.Trim(rest, "*_~` ")
-	word, _, _ := strings.Cut(strings.NewReplacer("：", ":", "—", ":", "–", ":", " - ", ":", " -- ", ":", "=", ":", "(", ":").Replace(rest), ":")
-	return word != "" && !strings.HasSuffix(rest, ":") && (f.meaning(f.Stages, word) == reprise.Unknown || word == strings.ToUpper(word))
 }

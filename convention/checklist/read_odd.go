@@ -22,6 +22,7 @@ type odd struct {
 	numbered bool               // tasks have an id of the family
 	labels   map[string][]label // of the tasks and of what was found, by their shape
 	other    map[int]bool       // indentations where other things than tasks are numbered
+	terms    map[int]bool       // lines that explain words for a status, or count by them
 }
 
 // label is what a task begins with.
@@ -39,7 +40,7 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 			l.loose = append(l.loose, loose{text: strings.TrimSpace(after), place: place{source: l.file.At(line.No)}})
 		}
 	}
-	o := odd{list: l, sections: sections, labels: map[string][]label{}, other: map[int]bool{}}
+	o := odd{list: l, sections: sections, labels: map[string][]label{}, other: map[int]bool{}, terms: termsIn(md)}
 	for _, c := range boxes {
 		o.numbered = o.numbered || l.boxes[c.Line].id != ""
 		if shape, number := shapeOf(c.Text); l.idAt(c.Line) != "" && shape != "" {
@@ -54,25 +55,17 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 		}
 		if slices.ContainsFunc(boxes, func(c doc.Check) bool { return c.Line == line.No && "["+c.Mark+"]" != l.family.Parallel }) {
 			delete(o.other, indent(line.Text))
-			continue
+		} else if !l.explained[line.No] {
+			o.read(line)
 		}
-		o.read(line)
 	}
 	o.readSections()
+	o.readRemaining(md)
 }
 
 // read reads a line that is not a task.
 func (o *odd) read(line doc.Line) {
-	cells := []string{line.Text}
-	if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
-		cells = strings.Split(strings.Trim(line.Text, " \t>|"), "|")
-	}
-	done := func(cell string) bool {
-		text := doc.ItemOf(cell).Marked()
-		status, _ := says(text)
-		labelled, _ := says(strings.TrimSpace(text[len(labels.FindString(text)):]))
-		return status.Closed() || labelled.Closed() || strings.HasPrefix(text, "~~")
-	}
+	cells := cellsOf(line.Text)
 	for i, cell := range cells {
 		it := doc.ItemOf(cell)
 		if o.family.idAlone(it.Mark) != "" {
@@ -84,14 +77,14 @@ func (o *odd) read(line doc.Line) {
 		at := spot{line: line.No, indent: indent(line.Text), starts: i == 0 && (it.Bullet != "" || !it.Indented), cell: len(cells) > 1, item: it}
 		_, at.within = o.within(line.No)
 		meant, within := o.meant(at), ""
-		if !meant && len(cells) == 1 && len(o.items) > 0 && o.open(at) {
+		if !meant && len(cells) == 1 && len(o.items) > 0 && !o.terms[line.No] && o.open(at) {
 			meant, within = true, o.partOf(at)
 		}
 		if !meant {
 			continue
 		}
-		if it.Boxed() || !slices.ContainsFunc(cells, done) {
-			text := strings.Trim(it.Text, "* ")
+		if it.Boxed() || !slices.ContainsFunc(cells, closed) {
+			text := unstarred(it.Text)
 			if it.Bullet != "" && doc.Digits(it.Bullet[:1]) {
 				text = it.Bullet + text
 			}
@@ -116,7 +109,7 @@ func (o *odd) meant(at spot) bool {
 	c := at.item
 	text := c.Text
 	it, named := o.family.match(text)
-	if whole, ok := o.family.match(c.Bullet + c.Text); ok && c.Box == "" && (!named || strings.TrimSpace(c.Bullet) == c.Bullet) {
+	if whole, ok := o.family.match(c.Bullet + c.Text); ok && c.Box == "" && !named {
 		it, named, text = whole, true, c.Bullet+c.Text // its number is not that of an item
 	}
 	fresh := named && o.fresh(it.id, at.within)
@@ -276,12 +269,9 @@ func (o *odd) readSections() {
 		}
 	}
 	for i, s := range o.sections {
-		if saysOpen(s.Title) {
-			o.readRemaining(s)
-		}
 		status, title := says(s.Title)
 		if own[i] == "" { // before any other title, a sign may be there for its looks
-			status = closes(s.Title)
+			status = saidFirst(s.Title, 1).status
 		}
 		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true)
 		if label, ok := o.sectionStatus(s); ok {
@@ -294,41 +284,6 @@ func (o *odd) readSections() {
 		}
 	}
 }
-
-// saysOpen reports whether the title of a section says that what it lists is open, and nothing
-// else.
-func saysOpen(title string) bool {
-	words := strings.Fields(doc.Fold(title))
-	n := len(words)
-	if n > 1 && slices.Contains([]string{"task", "tasks", "item", "items", "work", "step", "steps", "todos"}, words[n-1]) {
-		words = words[:n-1]
-	}
-	word := strings.Join(words, " ")
-	status, known := spoken()[word]
-	return word == "remaining" || word == "outstanding" || word == "open" && n > 1 || known && !status.Closed() && !slices.Contains(later, word)
-}
-
-// readRemaining finds the items of a section of what is open that have no box. What only names
-// an open task is no other work.
-func (o *odd) readRemaining(s doc.Section) {
-	for _, line := range s.Head().Lines() {
-		it := doc.ItemOf(line.Text)
-		status, rest := says(it.Marked())
-		id, _ := o.family.match(rest)
-		named := o.find(id.id)
-		_, box := o.boxes[line.No]
-		if it.Bullet == "" || it.Indented || box || status.Closed() || named != nil && !named.status().Closed() || slices.Contains(nothing, doc.Fold(it.Text)) {
-			continue
-		}
-		at := o.file.At(line.No)
-		if !slices.ContainsFunc(o.loose, func(b loose) bool { return b.place.source == at }) {
-			o.loose = append(o.loose, loose{text: strings.Trim(it.Text, "* "), place: place{source: at}})
-		}
-	}
-}
-
-// nothing are the items of a list that has none.
-var nothing = []string{"", "none", "n/a", "nothing", "no", "none remaining", "nothing remaining"}
 
 // tasksIn reports whether a section has tasks, or what was meant as one, that are open if that
 // is asked for.

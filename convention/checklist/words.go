@@ -48,20 +48,19 @@ var phrases = sync.OnceValue(func() map[string][][]string {
 	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	out := map[string][][]string{}
 	for _, word := range words {
-		first := ""
-		if word[0] < utf8.RuneSelf {
-			first, _, _ = strings.Cut(word, " ")
-		}
+		first := word[:asciiWord(word)]
 		out[first] = append(out[first], strings.Fields(word))
 	}
 	return out
 })
 
+// asciiWord returns the length of the word of ASCII letters and digits that a text begins with.
+func asciiWord(text string) int {
+	return len(text) - len(strings.TrimLeftFunc(text, func(r rune) bool { return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }))
+}
+
 // lookFor calls yield with the places of such words in a text.
 func lookFor(text string, yield func(from, to int)) {
-	letters := func(text string) int {
-		return len(text) - len(strings.TrimLeftFunc(text, func(r rune) bool { return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }))
-	}
 	fits := func(from int, phrase []string) (to int) {
 		to = from
 		for i, word := range phrase {
@@ -69,7 +68,7 @@ func lookFor(text string, yield func(from, to int)) {
 				to += len(text[to:]) - len(strings.TrimLeft(text[to:], " _'’-"))
 			}
 			end := to + len(word)
-			if end > len(text) || !strings.EqualFold(text[to:end], word) || word[0] < utf8.RuneSelf && letters(text[to:]) != len(word) {
+			if end > len(text) || !strings.EqualFold(text[to:end], word) || word[0] < utf8.RuneSelf && asciiWord(text[end:]) > 0 {
 				return -1
 			}
 			to = end
@@ -77,7 +76,7 @@ func lookFor(text string, yield func(from, to int)) {
 		return to
 	}
 	for from := 0; from < len(text); {
-		first, n := "", letters(text[from:])
+		first, n := "", asciiWord(text[from:])
 		if r, size := utf8.DecodeRuneInString(text[from:]); n > 0 {
 			first = strings.ToLower(text[from : from+n])
 		} else if n = size; r < '⌛' {
@@ -103,6 +102,7 @@ type saying struct {
 	label    bool   // it is what a colon follows
 	putOff   bool   // not to be done, or not now
 	struck   bool   // through, which people also do to what is done
+	hint     bool   // enough to doubt a tick, and no more: it may be what the task is about
 }
 
 // struck matches a text that is struck through. A single word that is struck through was
@@ -112,8 +112,9 @@ var struck = regexp.MustCompile(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\
 // sayings returns what a text beside a box, or that of an item or a heading, says about how far
 // its task is: words and signs at the beginning and the end, set off from the rest by brackets,
 // stars, a colon, a dash or the end of a sentence, words behind "Status:", and that it is struck
-// through. Elsewhere, and in backticks, they are what the task is about. In what an agent adds to
-// its own task they count with whatever follows them.
+// through. In brackets and behind a colon at the end, open ones are hints. Elsewhere, and in
+// backticks, they are what the task is about. In what an agent adds to its own task they count
+// with whatever follows them.
 func sayings(text string, added bool) (out []saying) {
 	if at := struckIn(text); at != nil && !added {
 		out = append(out, saying{status: reprise.Skipped, mark: text[:at[1]], to: at[1], putOff: true, struck: true})
@@ -129,10 +130,13 @@ func sayings(text string, added bool) (out []saying) {
 		if strings.Count(text[:from], "`")%2 == 1 || quiet && !added {
 			return
 		}
-		if added && s.beside(text) || s.setOff(text, word) {
-			s.mark = strings.TrimSpace(text[s.from:s.to])
-			out = append(out, s)
+		if set := s; set.setOff(text, word) {
+			s = set
+		} else if !(added && s.beside(text)) && !s.hints(text) {
+			return
 		}
+		s.mark = strings.TrimSpace(text[s.from:s.to])
+		out = append(out, s)
 	})
 	return out
 }
@@ -173,11 +177,11 @@ func starts(before string) (rest string, begins bool) {
 var (
 	statusLabel = regexp.MustCompile(`(?i)(?:^|[\s(\[*_—–-])(?:(?:status|状态)[*_]*[:：][*_]*|\[.\] =)$`)
 	statusLine  = regexp.MustCompile(`^(?i:[*_]*(?:status|状态)[*_]*[:：])`)
-	bold        = regexp.MustCompile(`\s(?:\*\*|__)$`)
+	bold        = regexp.MustCompile(`\s(?:\*\*?|__?)$`)
 	// goesOn matches what comes behind a word that is set off, and reason what does behind one in
 	// capitals as well.
 	moves  = regexp.MustCompile(`^(?i:to|until|till)\b`)
-	goesOn = regexp.MustCompile(`^(?:[:：;—–(（]|-+\s|(?i:to|until|till|because|per|due to|since)\b)`)
+	goesOn = regexp.MustCompile(`^(?:[:：;—–(（]|-+\s|(?i:to|until|till|because|per|due to|since)\b|(?i:on |in |by )?(?:\d{4}-\d|[#@]))`)
 	reason = regexp.MustCompile(`^(?:[.,]|(?i:by|on|for|as|yet|in)\b)`)
 )
 
@@ -240,20 +244,36 @@ func (s *saying) beside(text string) bool {
 	return begins || denies || strings.HasSuffix(before, ",") || word == ""
 }
 
-// says returns what is said before a text, else behind it, and the text without that.
-func says(text string) (status reprise.Status, rest string) {
-	for _, s := range sayings(text, false) {
-		return s.status, strings.TrimSpace(text[:s.from] + text[s.to:])
+// hinted matches a word that ends a text behind a colon, ": partial", or as the first or the last
+// of a few in brackets: "(pending docs)", "(done, tests pending)". NUL stands for the word.
+var hinted = regexp.MustCompile(`(?:: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?: \pL[\pL-]*){1,4}[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(\pL[\pL-]*) \x00[)\]）])$`)
+
+// hints reports whether a word that says that something is open does so at the end of a text, and
+// extends it to what it stands in. Behind some words it is part of a clause.
+func (s *saying) hints(text string) bool {
+	s.hint = s.status == reprise.Pending || s.status == reprise.InProgress
+	m := hinted.FindStringSubmatchIndex(text[:s.from] + "\x00" + strings.TrimRight(text[s.to:], " .!*_~"))
+	if !s.hint || m == nil || m[2] > 0 && slices.Contains(clauses, strings.ToLower(text[m[2]:m[3]])) {
+		return false
 	}
-	return reprise.Unknown, text
+	s.from, s.to = m[0], len(text)
+	return true
 }
 
-// closes returns what is said behind a text.
-func closes(text string) reprise.Status {
+var clauses = []string{"not", "if", "when", "while", "is", "are", "or", "and", "no", "non", "as", "of", "to", "be", "until", "unless", "from"}
+
+// says returns what is said before a text, else behind it, and the text without that.
+func says(text string) (status reprise.Status, rest string) {
+	s := saidFirst(text, 0)
+	return s.status, strings.TrimSpace(text[:s.from] + text[s.to:])
+}
+
+// saidFirst returns what is said first in a text, from a place on. Hints do not count.
+func saidFirst(text string, from int) saying {
 	for _, s := range sayings(text, false) {
-		if s.from > 0 {
-			return s.status
+		if s.from >= from && !s.hint {
+			return s
 		}
 	}
-	return reprise.Unknown
+	return saying{}
 }

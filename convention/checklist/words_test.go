@@ -11,7 +11,7 @@ import (
 
 // notDone are the words and signs that say of a task that it is not done.
 var notDone = []string{
-	"pending", "not started", "not done", "not finished", "not completed", "not implemented", "incomplete", "unfinished", "in progress", "wip", "partial", "partially done",
+	"pending", "not started", "not done", "not finished", "not completed", "not implemented", "incomplete", "unfinished", "in progress", "wip", "partial", "partially", "partially done",
 	"blocked", "on hold", "paused", "failed", "⏳", "🔄", "🚧", "❌", "✗", "☐", "⬜", "⏸", "⛔",
 }
 
@@ -84,11 +84,34 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		{"\n- [x]: in progress\n", waits, 2, 0},
 		{"\nx = cancelled\n", goes, 2, 2},
 		{"\n- [ ] Done\n", waits, 2, 0}, // not what an open box means
+		{"\n## Legend\n- [-] Cancelled\n- [ ] Not started\n- [x] Done\n", goes, 2, 0},
+		{"\n**Key**\n- [-] Cancelled\n", goes, 2, 0},
+		{"\n| Mark | Meaning |\n|---|---|\n| [ ] | Not started |\n| [-] | Cancelled |\n| [x] | Done |\n", goes, 2, 0},
 		// Sections of what is open.
 		{"\n## Remaining Tasks\n- wire the login\n", waits, 2, 0},
 		{"\n## ⏳ Pending\n1. wire the login\n", waits, 2, 0},
 		{"\n## Not Done\n- T002 b\n", waits, 2, 0},
+		{"\n## 4. Remaining Tasks (2)\n- wire the login\n", waits, 2, 0},
+		{"\n## Remaining\n\n| # | Task |\n|---|---|\n| 2 | wire the login |\n", waits, 2, 0},
+		{"\n## Remaining\n\n| Task | Status |\n|---|---|\n| wire the login | done |\n", goes, 2, 0},
+		{"\n## Remaining\n\nWire the login and write the docs.\n", waits, 2, 0},
+		{"\n## Remaining\n\n### First\n- wire the login\n", waits, 2, 0},
+		{"\n**Remaining Tasks:**\n- wire the login\n", waits, 2, 0},
+		{"\nRemaining:\n1. wire the login\n", waits, 2, 0},
+		{"\n**Remaining:** the login, the docs\n", waits, 2, 0},
+		{"- Remaining: the login\n", waits, 2, 0},
+		{"- **Remaining:**\n  - the login\n", waits, 2, 0},
+		{"\n## What's left\n- wire the login\n", waits, 2, 0},
+		{"\n## Still to do\n- wire the login\n", waits, 2, 0},
+		{"\n## 剩余任务\n- 登录\n", waits, 2, 0},
+		{"\n## Noch offen\n- Anmeldung\n", waits, 2, 0},
 		{"\n## Remaining Tasks\n- None\n", goes, 2, 0},
+		{"\n## Remaining\n- None — all done\n", goes, 2, 0},
+		{"\n## Remaining\n\nNothing is left.\n", goes, 2, 0},
+		{"\n## Remaining\n\n✅ **All tasks completed**: it is out.\n\nIdeas:\n- a history\n", goes, 2, 0},
+		{"\n## Remaining\n- None of the pages has a title\n", waits, 2, 0},
+		{"\n## Remaining (optional)\n- a history\n", goes, 2, 0},
+		{"\n**Remaining:** 0\n\n**Outstanding** - This is work of the best kind.\n", goes, 2, 0},
 		{"\n## Remaining Tasks\n- ✅ wire the login\n\n## Open Questions\n- why\n\n## Pending States\n- yellow\n", goes, 2, 0},
 		// The status of a section stands before its boxes, that of a box below it.
 		{"- [ ] T003 c\n  - Status: blocked\n- [ ] T004 d\n", reprise.Interrupted, 4, 0},
@@ -102,7 +125,23 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		{"- [T003] c\n", waits, 2, 0},
 		{"- NOT DONE: T003 c\n", waits, 2, 0},
 		{"- NOT DONE: wire the login\n", waits, 2, 0},
+		{"- DEFERRED: wire the login\n", waits, 2, 0},
+		{"- **Blocked**: wire the login\n", waits, 2, 0},
+		{"- **Blocked**: none\n- wire the login (deferred to v2)\n", goes, 2, 0},
+		{"\n- **Blocked**: it waits for another\n- **Done**: nothing is left of it\n", goes, 2, 0},
 		{"- [x] [PENDING] T003 c\n", waits, 3, 0},
+		// At the end, what is open is enough to doubt a tick, and no reason not to start.
+		{"- [x] T003 c (partially)\n", waits, 3, 0},
+		{"- [x] T003 c: partial\n", waits, 3, 0},
+		{"- [x] T003 c (pending docs)\n", waits, 3, 0},
+		{"- [x] T003 c (done, tests pending)\n", waits, 3, 0},
+		{"- [x] T003 c - partially done, tests missing\n", waits, 3, 0},
+		{"- [x] T003 c (pendente)\n", waits, 3, 0},
+		{"- [ ] T003 show a badge (pending count)\n", reprise.Interrupted, 3, 0},
+		{"- [x] T003 show the states (pending, approved, rejected)\n- [x] T004 hide it (when pending)\n", goes, 4, 0},
+		// What an open box says of itself is weighed, too.
+		{"- [ ] DONE: T003 c\n- [ ] T004 d (completed 2025-01-02)\n- [ ] T005 e (out of scope)\n- [ ] T006 f — N/A\n", waits, 6, 0},
+		{"- [x] T003 c (N/A: no server)\n- [✓] T004 d\n- [✅] T005 e\n- [✔️] T006 f\n", goes, 6, 1},
 		{"- [x] ~~T003~~\n", goes, 3, 0},
 		{"- [x] ~~T003 c~~ (cancelled)\n", goes, 3, 1},
 		{"- [x] T003 c (deferred to v2)\n", goes, 3, 1},

@@ -14,14 +14,14 @@ var words = map[reprise.Status][]string{
 	reprise.Pending: {
 		"pending", "todo", "to do", "open", "new", "not started", "planned", "queued", "ready", "backlog", "spec ready", "not done", "not complete", "not completed", "not finished",
 		"not implemented", "not yet started", "not yet done", "not yet complete", "not yet implemented", "incomplete", "unfinished", "still pending", "not done yet", "not complete yet",
-		"not completed yet", "not finished yet", "not implemented yet", "not started yet", "tbd", "no", "待办", "待处理", "待开始", "未开始", "未完成", "未完了", "未着手",
+		"not completed yet", "not finished yet", "not implemented yet", "not started yet", "tbd", "no", "pendiente", "pendente", "offen", "待办", "待处理", "待开始", "未开始", "未完成", "未完了", "未着手",
 	},
 	reprise.InProgress: {
 		"in progress", "started", "doing", "wip", "working", "running", "/", "partial", "partially", "partially done", "partially complete", "partially completed", "partially implemented",
-		"still in progress", "进行中", "進行中", "作業中",
+		"still in progress", "en cours", "en progreso", "em andamento", "in arbeit", "진행중", "进行中", "進行中", "作業中",
 	},
 	reprise.InReview: {"in review", "review", "needs review", "ready for review"},
-	reprise.Done:     {"done", "complete", "completed", "finished", "closed", "passed", "ok", "yes", "已完成", "完成", "完了", "完了済み"},
+	reprise.Done:     {"done", "complete", "completed", "finished", "closed", "passed", "ok", "yes", "erledigt", "completado", "hecho", "feito", "완료", "已完成", "完成", "完了", "完了済み"},
 	reprise.Failed:   {"failed"},
 	reprise.Blocked:  {"blocked", "on hold", "hold", "paused", "waiting", "deferred", "postponed", "阻塞", "已阻塞", "延期"},
 	reprise.Skipped: {
