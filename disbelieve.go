@@ -119,22 +119,22 @@ func (r *Run) disbelieve(own bool) {
 			continue
 		}
 		doubts = true
-		why := "it was started, and no end of it is on record"
+		is, why := s.Status.String(), "it was started, and no end of it is on record"
 		if s.journal == underWay {
 			s.filed, s.Status = s.Status, InProgress
 		} else {
 			why = "nothing here did it"
 			s.Status, s.Claimed = Unknown, true
-			message := s.ID + " is marked done in the files of the run, but its journal, which records all the work, has no end of it"
+			message := s.ID + " is marked " + is + " in the files of the run, but its journal, which records all the work, has no end of it"
 			if s.oversteppedBy != "" {
-				message = s.ID + " is marked done, but the attempt at " + s.oversteppedBy + ", whose job it was not, marked it"
+				message = s.ID + " is marked " + is + ", but the attempt at " + s.oversteppedBy + ", whose job it was not, marked it"
 			}
 			r.Report(Finding{
 				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.Said(), Message: message,
 				Hint: "look whether its work is there; `reprise resume` asks before anything builds on it",
 			})
 		}
-		r.opens(s, why, s.ID+" is marked done: "+why)
+		r.opens(s, why, s.ID+" is marked "+is+": "+why)
 	}
 	if doubts { // what comes once all steps are done does not come yet
 		r.Next = slices.DeleteFunc(r.Next, func(u Unit) bool {

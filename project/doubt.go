@@ -104,6 +104,8 @@ func doubts(v *View) (out []Doubt) {
 		return nil
 	}
 	lost, claimed, begun, unknown, far := doubtful(v)
+	left := slices.DeleteFunc(slices.Clone(claimed), func(ev reprise.Event) bool { return !skipped(v.Files, ev.Step) })
+	claimed = slices.DeleteFunc(claimed, func(ev reprise.Event) bool { return skipped(v.Files, ev.Step) })
 	for _, sort := range []struct {
 		ends                []reprise.Event
 		prefix, again, code string
@@ -125,6 +127,13 @@ func doubts(v *View) (out []Doubt) {
 			},
 		},
 		{
+			left, ClaimedPrefix, "do it", reprise.CodeUnrecordedEnd,
+			"is marked skipped in the run's files, but reprise has no record of that", "are marked skipped in the run's files, but reprise has no record of that",
+			func(steps []string) string {
+				return "something else marked as skipped: " + strings.Join(steps, ", ") + "; nothing builds on it until you decide"
+			},
+		},
+		{
 			begun, BegunPrefix, "do it again", reprise.CodeUnrecordedEnd,
 			"was started and cut off, and the journal has lost that", "were started and cut off, and the journal has lost that",
 			func(steps []string) string {
@@ -141,7 +150,8 @@ func doubts(v *View) (out []Doubt) {
 			says, asks := sort.one, "Is it done?"
 			if len(ends) > 1 {
 				says, asks, d.Each = sort.many, "Are they done?", askEach
-			} else if sort.prefix == ClaimedPrefix {
+			}
+			if sort.prefix == ClaimedPrefix && (len(ends) == 1 || skipped(v.Files, ends[0].Step)) {
 				d.Skip = v.skips(ends[0].Step)
 			}
 			d.Finding = reprise.Finding{Code: sort.code, Message: sort.told(stepsOf(ends))}

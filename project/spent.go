@@ -83,14 +83,20 @@ func (v *View) waitWithSpent(book reprise.Playbook) {
 	}
 }
 
-// canSkip reports whether a run's files can record a skipped step.
+// canSkip reports whether a run's files can record a skipped step, or do so already.
 func (s *Scope) canSkip(r *reprise.Run, step string) bool {
 	recorder, ok := convention.Find(r.Layout).(reprise.Recorder)
 	if !ok {
 		return false
 	}
 	edits, err := recorder.Record(s.Files, r, reprise.Event{Kind: reprise.StepSkipped, Step: step, At: s.Observed.Now})
-	return err == nil && len(edits) > 0
+	return err == nil && (len(edits) > 0 || skipped(r, step))
+}
+
+// skipped reports whether a run has a step as skipped.
+func skipped(r *reprise.Run, step string) bool {
+	s := r.Step(step)
+	return s != nil && s.Status == reprise.Skipped
 }
 
 func tired(h *journal.History) bool {

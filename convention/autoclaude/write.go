@@ -165,6 +165,9 @@ func (w *writer) recordItem() {
 		w.reopen()
 		w.setPlanStatus(w.l.plan, "in_progress", false)
 	}
+	if w.ev.Kind == reprise.StepFinished {
+		w.notOver()
+	}
 	if changed {
 		w.keepCounting(want)
 	}

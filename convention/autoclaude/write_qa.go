@@ -19,7 +19,11 @@ func (w *writer) recordQA() {
 	case w.ev.Kind != reprise.StepFinished:
 		w.cannot("%s of %s leaves no word in the plan", w.ev.Kind, w.ev.Step)
 		return
-	case w.ev.Step == stepQAFix:
+	}
+	if w.ev.Attempt > 0 {
+		w.reopen() // when it began, the spec was open, and only a person closes it
+	}
+	if w.ev.Step == stepQAFix {
 		w.signOff("fixes_applied")
 		return
 	}
@@ -75,7 +79,7 @@ func (w *writer) sign(p *plan, word string) {
 		w.Stamp(n.In("timestamp"), w.ev.At, p.timeSample())
 	}
 	w.addRound(p, word)
-	if qaMeaning(word) == qaApproved && !closing(p.status) {
+	if qaMeaning(word) == qaApproved && (!closing(p.status) || w.ev.Attempt > 0) {
 		w.setPlanStatus(p, "human_review", false)
 	}
 	w.planTimes(p)

@@ -139,6 +139,18 @@ func (w *writer) reopen() {
 	}
 }
 
+// notOver takes back what an attempt at an item wrote of the end of the spec: when it began,
+// the spec was open, and neither QA nor a person's review was its job.
+func (w *writer) notOver() {
+	if w.ev.Attempt == 0 {
+		return
+	}
+	w.reopen()
+	if w.l.plan.qa == qaApproved {
+		w.signOff("pending")
+	}
+}
+
 // resumeRun lifts what holds the run: a closed plan is opened again, and a file
 // RESUME ends a pause for a limit or a sign-in, not before the time that the limit
 // names. PAUSE would have to be removed.
