@@ -16,18 +16,21 @@ import (
 )
 
 // loop takes turns until nothing is left to do, a person or a time is needed, or
-// continuing would be unsafe. A run that an agent put in the archive of its tool is over:
-// nothing more is recorded of it. Everything it knows is on disk when it returns.
+// continuing would be unsafe. A run that an agent put in the archive of its tool is over: if
+// it is complete, that is the last thing on record. Everything it knows is on disk when it returns.
 func (w *work) loop(ctx context.Context) error {
 	err := w.turns(ctx)
 	if _, gone := errors.AsType[*GoneError](err); !gone {
 		return err
 	}
-	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref, w.hist)
+	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref, w.hist, w.succeeded...)
 	if away == nil {
 		return err
 	}
 	w.run = away
+	if w.run.State == reprise.Complete {
+		return w.finish(w.decide(), zeroTime)
+	}
 	w.sumUp(w.decide(), zeroTime)
 	return nil
 }

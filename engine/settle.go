@@ -42,6 +42,9 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 		if e.Result.Outcome == agent.NeedsSetup {
 			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Result.Reason}
 		}
+		if e.Result.Outcome == agent.Done {
+			w.succeeded = append(w.succeeded, s.Step)
+		}
 		w.left(s.Account, e.Result.Outcome)
 		w.Air.landed(s.Step, e.Result)
 	}

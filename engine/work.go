@@ -37,6 +37,7 @@ type work struct {
 	within     reprise.Ref       // of a child: itself; zero for the outermost run
 	cast       map[string]string // of a child: who does the work of a role, where its parent names someone else
 	atWork     map[string]*Seen
+	succeeded  []string // the steps of which an attempt was seen to succeed, by its own account
 
 	// onRecord is the journal as it was read; nil where the run is worked on.
 	onRecord *journal.Account

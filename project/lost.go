@@ -206,9 +206,10 @@ func (l *Lost) owes() bool {
 	return false
 }
 
-// PutAway returns a run from its tool's archive, or nil if it is not there. If it is not
-// complete, and an attempt has no recorded end, no person is known to have ended it.
-func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.History) *reprise.Run {
+// PutAway returns a run from its tool's archive, or nil if it is not there. If an attempt
+// has no recorded end, no person is known to have ended it, and it is complete only if all
+// such attempts are among those that were seen to succeed.
+func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.History, succeeded ...string) *reprise.Run {
 	if of.PutAway == nil {
 		return nil
 	}
@@ -220,12 +221,17 @@ func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.His
 	if err != nil {
 		return nil // so as far as is known its files are gone
 	}
-	if open := hist.Open(); run.State == reprise.Stopped && len(open) > 0 {
+	open := hist.Open()
+	back := "to leave it archived, tick what is done in it and remove the rest"
+	if run.State == reprise.Complete {
+		open = slices.DeleteFunc(open, func(ev reprise.Event) bool { return slices.Contains(succeeded, ev.Step) })
+		back = "`reprise resume " + reprise.Pasted(ref.ID, "RUN") + "` then asks whether it was finished"
+	}
+	if !run.State.Open() && len(open) > 0 {
 		run.State, run.Reason, run.Options = reprise.Waiting, run.Reason+"; the attempt at "+open[0].Step+", which has no recorded end, may have done that", nil
 		run.Report(reprise.Finding{
 			Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: run.ID, Source: reprise.Source{File: to.Path}, Message: run.Reason,
-			Hint: fmt.Sprintf("`mv %s %s` puts it back; to leave it archived, tick what is done in it and remove the rest",
-				reprise.Pasted(path.Dir(to.Path), "FROM"), reprise.Pasted(path.Dir(ref.Path), "TO")),
+			Hint: fmt.Sprintf("`mv %s %s` puts it back; %s", reprise.Pasted(path.Dir(to.Path), "FROM"), reprise.Pasted(path.Dir(ref.Path), "TO"), back),
 		})
 	}
 	return run
