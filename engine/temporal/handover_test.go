@@ -291,3 +291,35 @@ steps:
 		t.Errorf("its branch is gone: %+v", r)
 	}
 }
+
+// A run that the fleet began and one machine finished is complete for the fleet, too, and its
+// branch has no mark. (issue 19)
+func TestFleet_learns_that_one_machine_finished_a_run(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": handFlow})
+	s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "hand", "--until", "b", "--json", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	dir := filepath.Join(s.dir, "beside")
+	s.git("fetch", "-q", "origin", temporal.Branch("hand")+":"+temporal.Branch("hand"))
+	s.git("worktree", "add", "-q", dir, temporal.Branch("hand"))
+	plain := filepath.Join(shared.dir, "reprise")
+	if r := s.program(plain, "resume", "hand", "--adopt", "--trust", "--mode", "autopilot", "-C", dir); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.fleet("status"); !strings.Contains(r.out, "it was finished in ../beside/") || !strings.Contains(r.out, "`reprise-fleet resume hand`") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("resume", "hand", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("status"); !strings.Contains(r.out, "hand  complete") {
+		t.Errorf("%+v", r)
+	}
+	s.git("fetch", "-q", "origin")
+	if files := s.git("ls-tree", "-r", "--name-only", "refs/remotes/origin/"+temporal.Branch("hand")); strings.Contains(files, ".fleet") {
+		t.Errorf("the fleet still has it: %s", files)
+	}
+	s.eachOnce("hand", "a", "b", "c")
+}
