@@ -297,7 +297,7 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 // GiveBack gives back a run whose server will not come back: what is pushed of it lands, and its
 // branch no longer says that the fleet has it. The error is an *OverError if that does not say so.
 func (f *Fleet) GiveBack(ctx context.Context, name string) error {
-	had, err := f.release(ctx, name)
+	had, err := f.releaseAs(ctx, name, true) // whoever goes on verifies it
 	if err == nil && !had {
 		if _, err = f.findBranch(ctx, name); err == nil {
 			err = &OverError{Verb: "give back", Run: name, State: "not the fleet's", came: reprise.OutcomeNothing}

@@ -98,8 +98,13 @@ func journals(root string) ([]string, error) {
 // any. The error is a *KeptAwayError if a worker keeps work of the run, and an *UnlandedError if
 // what is pushed cannot be landed here.
 func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) {
+	return f.releaseAs(ctx, name, false)
+}
+
+// releaseAs is release that may pass over what a worker has to verify first.
+func (f *Fleet) releaseAs(ctx context.Context, name string, unverified bool) (had bool, err error) {
 	err = f.apart(func(m *Mirror) error {
-		if had, err = f.landPushed(ctx, m, name); err != nil || !had {
+		if had, err = f.landPushed(ctx, m, name, unverified); err != nil || !had {
 			return err
 		}
 		return f.unmarkBranch(ctx, m, name)

@@ -146,7 +146,7 @@ func TestWhat_is_pushed_lands_before_a_run_is_given_back(t *testing.T) {
 // Work that a worker has to verify does not land without that, and the run is not given back. (issue 19)
 func TestWhat_is_to_be_verified_keeps_a_run_from_being_given_back(t *testing.T) {
 	t.Parallel()
-	s := &shared{bench: newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt], verify: [test, -f, a.txt]}\n")}
+	s := &shared{bench: newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo a >> a.txt'], outputs: [a.txt], verify: [test, -f, a.txt]}\n")}
 	s.fleet, s.a = &Fleet{Clone: filepath.Join(s.dir, "clone"), Remote: s.remote}, s.worker("one")
 	in := s.attempted(s.a)
 	_, err := s.fleet.release(t.Context(), "r")
@@ -156,6 +156,23 @@ func TestWhat_is_to_be_verified_keeps_a_run_from_being_given_back(t *testing.T) 
 	}
 	if l, err := s.a.land(t.Context(), s.next(), in); err != nil || l.Late || !l.Verify {
 		t.Errorf("it is no longer open: %+v, %v", l, err)
+	}
+	// Where the server is gone for good, whoever goes on has it and verifies it.
+	if err := s.fleet.GiveBack(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	work, err := s.fleet.Left(t.Context(), "r")
+	if err != nil || len(work) != 1 || work[0].Ref != "refs/reprise/r/a/1" {
+		t.Fatalf("%+v, %v", work, err)
+	}
+	s.clone = s.fleet.Clone
+	s.git(s.clone, "fetch", "-q", "origin")
+	s.git(s.clone, "checkout", "-q", Branch("r"))
+	s.git(s.clone, "fetch", "-q", "origin", work[0].Ref)
+	s.git(s.clone, "merge", "-q", "--squash", "FETCH_HEAD")
+	sum, err := s.here(s.run.Ref, "")
+	if text, _ := os.ReadFile(filepath.Join(s.clone, "a.txt")); err != nil || len(sum.Left) > 0 || string(text) != "a\n" {
+		t.Errorf("it is done again: %q, %+v, %v", text, sum, err)
 	}
 }
 

@@ -22,8 +22,9 @@ import (
 
 // landPushed lands what attempts of a run pushed that are open on record. It reports whether the
 // branch has marks: one without them is no longer the fleet's, and is left alone. It needs no
-// server; where there is none, what a worker would have to verify first stays where it is.
-func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string) (had bool, err error) {
+// server. What a worker has to verify first is passed over where unverified says so, and stays open
+// on record; else the error is an *UnlandedError.
+func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string, unverified bool) (had bool, err error) {
 	c, err := f.marked(ctx, m, name)
 	if err != nil || c == nil {
 		return false, err
@@ -42,7 +43,7 @@ func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string) (had boo
 		if err != nil {
 			return true, err
 		}
-		if l.Verify && f.Client != nil {
+		if l.Verify && !unverified {
 			return true, &UnlandedError{name, in.Start.Name(), keyOf(in.Start.Elsewhere), in.Start.Number}
 		}
 	}
