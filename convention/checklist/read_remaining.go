@@ -35,7 +35,7 @@ var (
 	// spare matches titles and items of what need not be done here.
 	spare = regexp.MustCompile(`(?i)\b(?:optional|non-?blocking|nice[- ]to[- ]have|future|later|out of scope|post-?mvp)\b`)
 	// nothing matches what is written where nothing is left.
-	nothing = regexp.MustCompile(`^[^\pL\pN]*(?:$|(?i:0|n/?a|(?:none|nothing|nil|no)(?:,? (?:is|are|else|yet|so far|more|currently|remaining|remains|left|open|outstanding|pending|to do|known|for now|at this time))*\s*(?:$|[^\pL\pN\s])|no (?:\pL+ ){0,2}(?:remain|left|open|outstanding|pending|further|more)|no (?:remaining|open|outstanding|pending|further|more|tasks|items|work|blockers)\b|(?:all|everything)\b.*\b(?:done|complete|completed|finished|implemented|closed)\b)|(?:无|沒有|没有|なし)\s*(?:$|[^\pL\pN\s]))`)
+	nothing = regexp.MustCompile(`^[^\pL\pN]*(?:$|(?i:there (?:is|are) )?(?i:0|n/?a|th(?:is|e|ese)(?: \pL+){1,2} (?:is|are) (?:now )?(?:done|complete|completed|finished)\s*(?:$|[^\pL\pN\s])|(?:none|nothing|nil|no)(?:,? (?:is|are|else|yet|so far|more|currently|remaining|remains|left|open|outstanding|pending|to do|known|for now|at this time))*\s*(?:$|[^\pL\pN\s])|no (?:\pL+ ){0,2}(?:remain|left|open|outstanding|pending|further|more)|no (?:remaining|open|outstanding|pending|further|more|tasks|items|work|blockers)\b|(?:all|everything)\b.*\b(?:done|complete|completed|finished|implemented|closed)\b)|(?:无|沒有|没有|なし)\s*(?:$|[^\pL\pN\s]))`)
 	// counts matches a value that is only a number of something.
 	counts = regexp.MustCompile(`^[*_~≈]*\d[\d.,/]*\s*(?:%|\pL+)?\s*(?:$|[(（—–-])`)
 )

@@ -18,7 +18,7 @@ func TestRecording_a_task_keeps_its_words_and_is_read_as_recorded(t *testing.T) 
 	words := []string{
 		"migrate", "the", "users", "**table**", "in", "db/users.sql", "—", "-", ":", "NOT DONE", "**NOT DONE**", "**NOT STARTED**", "NOT STARTED", "**NOT DONE**:",
 		"(PENDING)", "(pending)", "[WIP]", "(not done)", "(NOT DONE)", "— DONE", "DONE", "(done)", "Done:", "❌", "✅", "⏳", "(BLOCKED: vendor)", "(FAILED - tests)", "**Make it (PENDING)**",
-		"because the API is down", "**NOT DONE because it is down**", "(NOT DONE because of it)", "(deferred)", "(skipped)", "(SKIPPED)", "DEFERRED:", "~~old~~", "TODO:", "INCOMPLETE", "(x)", "[US1]", "(incomplete)", "__TODO__",
+		"because the API is down", "**NOT DONE because it is down**", "(NOT DONE because of it)", "(deferred)", "(skipped)", "(SKIPPED)", "DEFERRED:", "~~old~~", "TODO:", "INCOMPLETE", "(x)", "[US1]", "(incomplete)", "__TODO__", "(pending docs)", "(done, tests pending)", ": partial", "(N/A)", "*partial*", "(completed 2025-01-02)",
 	}
 	layout := layoutOf("speckit")
 	r := rand.New(rand.NewPCG(1, 2))

@@ -116,7 +116,7 @@ var struck = regexp.MustCompile(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\
 // backticks, they are what the task is about. In what an agent adds to its own task they count
 // with whatever follows them.
 func sayings(text string, added bool) (out []saying) {
-	if at := struckIn(text); at != nil && !added {
+	if at := struck.FindStringIndex(text); at != nil && !added {
 		out = append(out, saying{status: reprise.Skipped, mark: text[:at[1]], to: at[1], putOff: true, struck: true})
 	}
 	lookFor(text, func(from, to int) {
@@ -139,14 +139,6 @@ func sayings(text string, added bool) (out []saying) {
 		out = append(out, s)
 	})
 	return out
-}
-
-// struckIn returns where a text is struck through as a whole.
-func struckIn(text string) []int {
-	if !strings.Contains(text, "~~") {
-		return nil
-	}
-	return struck.FindStringIndex(text)
 }
 
 // bracketed reports whether brackets hold a piece of a text and nothing else.
@@ -246,21 +238,23 @@ func (s *saying) beside(text string) bool {
 
 // hinted matches a word that ends a text behind a colon, ": partial", or as the first or the last
 // of a few in brackets: "(pending docs)", "(done, tests pending)". NUL stands for the word.
-var hinted = regexp.MustCompile(`(?:: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?: \pL[\pL-]*){1,4}[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(\pL[\pL-]*) \x00[)\]）])$`)
+var hinted = regexp.MustCompile(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?: \pL[\pL-]*){1,4}[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(\pL[\pL-]*) \x00[)\]）])$`)
 
 // hints reports whether a word that says that something is open does so at the end of a text, and
 // extends it to what it stands in. Behind some words it is part of a clause.
 func (s *saying) hints(text string) bool {
 	s.hint = s.status == reprise.Pending || s.status == reprise.InProgress
 	m := hinted.FindStringSubmatchIndex(text[:s.from] + "\x00" + strings.TrimRight(text[s.to:], " .!*_~"))
-	if !s.hint || m == nil || m[2] > 0 && slices.Contains(clauses, strings.ToLower(text[m[2]:m[3]])) {
+	if !s.hint || m == nil || slices.Contains(clauses, strings.ToLower(text[max(m[2], m[4], 0):max(m[3], m[5], 0)])) {
 		return false
 	}
-	s.from, s.to = m[0], len(text)
+	s.from, s.to = max(m[0], m[3]), len(text)
 	return true
 }
 
-var clauses = []string{"not", "if", "when", "while", "is", "are", "or", "and", "no", "non", "as", "of", "to", "be", "until", "unless", "from"}
+var clauses = []string{
+	"not", "if", "when", "while", "is", "are", "or", "and", "no", "non", "as", "of", "to", "be", "until", "unless", "from", "state", "states", "default", "value", "field", "label", "option",
+}
 
 // says returns what is said before a text, else behind it, and the text without that.
 func says(text string) (status reprise.Status, rest string) {

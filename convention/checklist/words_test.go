@@ -108,6 +108,8 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		{"\n## Remaining Tasks\n- None\n", goes, 2, 0},
 		{"\n## Remaining\n- None — all done\n", goes, 2, 0},
 		{"\n## Remaining\n\nNothing is left.\n", goes, 2, 0},
+		{"\n## Remaining\n\nThere is no remaining work.\n", goes, 2, 0},
+		{"\n## Remaining\n\nThe list is complete.\n", goes, 2, 0},
 		{"\n## Remaining\n\n✅ **All tasks completed**: it is out.\n\nIdeas:\n- a history\n", goes, 2, 0},
 		{"\n## Remaining\n- None of the pages has a title\n", waits, 2, 0},
 		{"\n## Remaining (optional)\n- a history\n", goes, 2, 0},
@@ -138,7 +140,7 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		{"- [x] T003 c - partially done, tests missing\n", waits, 3, 0},
 		{"- [x] T003 c (pendente)\n", waits, 3, 0},
 		{"- [ ] T003 show a badge (pending count)\n", reprise.Interrupted, 3, 0},
-		{"- [x] T003 show the states (pending, approved, rejected)\n- [x] T004 hide it (when pending)\n", goes, 4, 0},
+		{"- [x] T003 show the states (pending, approved, rejected)\n- [x] T004 hide it (when pending)\n- [x] T005 add the default: pending\n", goes, 5, 0},
 		// What an open box says of itself is weighed, too.
 		{"- [ ] DONE: T003 c\n- [ ] T004 d (completed 2025-01-02)\n- [ ] T005 e (out of scope)\n- [ ] T006 f — N/A\n", waits, 6, 0},
 		{"- [x] T003 c (N/A: no server)\n- [✓] T004 d\n- [✅] T005 e\n- [✔️] T006 f\n", goes, 6, 1},
