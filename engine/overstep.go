@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
 
@@ -38,7 +39,7 @@ func (w *work) opened() []reprise.Listed {
 			name := s.Source.File
 			if _, looked := file[name]; !looked {
 				info, err := fs.Stat(w.led.Files(), name)
-				file[name] = err == nil && info.Mode().IsRegular()
+				file[name] = err == nil && info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) // what cannot be looked at may be there
 			}
 			if file[name] {
 				out[i].In = name

@@ -138,6 +138,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		r.Overstep(j.views[r].overstepped())
 		j.views[r].doubt()
 		grader.Run(r)
+		j.views[r].unlanded(files)
 		j.views[r].dropLanded()
 		j.views[r].tellUnmerged(ctx, files, j.Observed.Git, runs)
 		res.tellUnread(r)
