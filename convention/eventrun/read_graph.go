@@ -123,7 +123,7 @@ func givenGraph(text string) (graph, error) {
 
 func (m *model) fillGraph(g *graph, root *doc.Node) {
 	top := root
-	if inner := mapOf(root).Get("task_graph", "taskGraph", "graph"); inner != nil {
+	for inner := root; inner != nil; inner = mapOf(top).Get("task_graph", "taskGraph", "graph") {
 		top = inner
 	}
 	var items []*doc.Node
@@ -140,6 +140,13 @@ func (m *model) fillGraph(g *graph, root *doc.Node) {
 	}
 	for _, item := range items {
 		m.addNode(g, item, "")
+	}
+	if len(items) > 0 && len(g.nodes) == 0 {
+		m.r.Report(reprise.Finding{
+			Code: reprise.CodeIntegrity, Severity: reprise.Blocking, Subject: path.Base(g.file), Source: top.Source(),
+			Message: "the task graph has entries, but none with an id: which tasks there are is unknown",
+			Hint:    "give each task an id; a graph without entries is made again",
+		})
 	}
 	about := meta.Get("metadata")
 	g.title = firstText(meta.Get("title", "feature", "feature_name", "name"), mapOf(about).Get("title", "feature", "name"))
