@@ -144,7 +144,7 @@ func (r *Run) Reopens() bool {
 // its folder.
 func (d Decision) Holds(r *Run) bool {
 	_, answered := r.UnusedAnswer()
-	return d.Action == Ask && d.State == Waiting && len(r.PendingQuestions()) == 0 && len(r.Asks) == 0 && !answered && !r.spent(d.Units)
+	return d.Action == Ask && d.State == Waiting && (r.Paused || len(r.PendingQuestions()) == 0 && len(r.Asks) == 0 && !answered && !r.spent(d.Units))
 }
 
 // latestLife drops the events before a run was last started, renewed or archived under
@@ -279,7 +279,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 		case q.Answered && !q.Applied && !have.Answered && have.Takes(q.Answer):
 			have.Answered, have.Answer = true, q.Answer
 		case !q.Answered && !have.Answered && q.Text != "" && r.State.Open():
-			r.State, r.Reason = Waiting, "it waits for an answer: "+q.Text
+			r.waitFor(q)
 		}
 		if have.AskedAt.IsZero() && !q.Applied {
 			have.AskedAt = q.AskedAt
@@ -297,6 +297,13 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 	}
 	r.Questions = append(r.Questions, *q)
 	if !q.Answered && r.State.Open() {
-		r.State, r.Reason = Waiting, "it waits for an answer: "+q.Text
+		r.waitFor(q)
+	}
+}
+
+// waitFor makes the run wait for an answer. A pause is still named first.
+func (r *Run) waitFor(q *Question) {
+	if r.State = Waiting; !r.Paused {
+		r.Reason = "it waits for an answer: " + q.Text
 	}
 }

@@ -185,6 +185,9 @@ type Run struct {
 	Owed []Unit `json:",omitempty"`
 	// Asks are unrecorded questions that a person must answer before anything is started.
 	Asks []Asked `json:",omitempty"`
+	// Paused says that a file of its tool holds the run until a person says to continue,
+	// whatever else is asked and answered.
+	Paused bool `json:"-"`
 
 	// LastActivity is zero if unknown. Its source, if there is one, is then the file that
 	// would say, if its time could be trusted.

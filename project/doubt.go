@@ -384,7 +384,7 @@ type Foreseen struct {
 func (v *View) startsAt(seen Foreseen, p reprise.Policy) {
 	d := &v.Decision
 	_, answered := v.Run.UnusedAnswer()
-	if answered && len(seen.Asks) == 0 && (d.Action == reprise.Ask && len(seen.Starts) > 0 || seen.Finishes) {
+	if answered && !v.Run.Paused && len(seen.Asks) == 0 && (d.Action == reprise.Ask && len(seen.Starts) > 0 || seen.Finishes) {
 		v.Decision = d.Settled(v.Run, v.Observed, p, seen.Starts)
 		return
 	}

@@ -58,6 +58,7 @@ func (l *loader) applyHold() {
 		reason += "; after that, " + strconv.Quote(r.Next[0].ID) + " is next"
 	}
 	l.waitFor(m.holdPhase, reason, m.holdTodo)
+	r.Paused = r.Until.IsZero() // a limit that says when it ends is only waited for
 }
 
 // unreadable settles a spec of which no copy of the plan can be read.
