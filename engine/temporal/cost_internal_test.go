@@ -100,7 +100,7 @@ func chain(n int) string {
 
 // maxGit is how many git processes a step may take: an attempt, and a landing that decides
 // what comes next.
-const maxGit = 26 // one of them only where a journal has files beside it
+const maxGit = 29 // one of them only where a journal has files beside it; three ask whether runs of others are gone
 
 // A step takes few git processes, however many came before it. REPRISE_FLEET_COST says how
 // many steps the run has, how many of them are measured, and how many were done before, for
