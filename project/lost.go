@@ -121,7 +121,8 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 			continue
 		}
 		if run := l.run(ctx, store, entries[i]); run != nil && !slices.ContainsFunc(runs, func(r *reprise.Run) bool { return l.movedTo(r, run) }) {
-			runs = append(runs, run)
+			put := func(r *reprise.Run) bool { return r.Layout == run.Layout && r.Path == run.Path } // its own journal tells nothing
+			runs = append(slices.DeleteFunc(runs, put), run)
 		}
 	}
 	return runs
@@ -210,10 +211,7 @@ func (l *Lost) owes() bool {
 // has no recorded end, no person is known to have ended it, and it is complete only if all
 // such attempts are among those that were seen to succeed.
 func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.History, succeeded ...string) *reprise.Run {
-	if of.PutAway == nil {
-		return nil
-	}
-	to, ok := of.PutAway(fsys, ref)
+	to, from, back, ok := movedAway(fsys, of, ref)
 	if !ok {
 		return nil
 	}
@@ -222,19 +220,36 @@ func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.His
 		return nil // so as far as is known its files are gone
 	}
 	open := hist.Open()
-	back := "to leave it archived, tick what is done in it and remove the rest"
+	then := "to leave it archived, tick what is done in it and remove the rest"
 	if run.State == reprise.Complete {
-		open = slices.DeleteFunc(open, func(ev reprise.Event) bool { return slices.Contains(succeeded, ev.Step) })
-		back = "`reprise resume " + reprise.Pasted(ref.ID, "RUN") + "` then asks whether it was finished"
+		open = slices.DeleteFunc(open, func(ev reprise.Event) bool { return of.PutAway != nil && slices.Contains(succeeded, ev.Step) })
+		then = "`reprise resume " + reprise.Pasted(ref.ID, "RUN") + "` then finds out, or asks, whether it was finished"
 	}
 	if !run.State.Open() && len(open) > 0 {
 		run.State, run.Reason, run.Options = reprise.Waiting, run.Reason+"; the attempt at "+open[0].Step+", which has no recorded end, may have done that", nil
 		run.Report(reprise.Finding{
 			Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: run.ID, Source: reprise.Source{File: to.Path}, Message: run.Reason,
-			Hint: fmt.Sprintf("`mv %s %s` puts it back; %s", reprise.Pasted(path.Dir(to.Path), "FROM"), reprise.Pasted(path.Dir(ref.Path), "TO"), back),
+			Hint: fmt.Sprintf("`mv %s %s` puts it back; %s", reprise.Pasted(from, "FROM"), reprise.Pasted(back, "TO"), then),
 		})
 	}
 	return run
+}
+
+// movedAway finds where a run was put away: in the archive of its tool or, where that has
+// none, in a folder beside it. from and back are what has to be moved to put it back.
+func movedAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) (to reprise.Ref, from, back string, ok bool) {
+	if of.PutAway != nil {
+		to, ok = of.PutAway(fsys, ref)
+		return to, path.Dir(to.Path), path.Dir(ref.Path), ok
+	}
+	refs, err := of.Find(fsys)
+	refs = slices.DeleteFunc(refs, func(r reprise.Ref) bool {
+		return r.ID != ref.ID || r.Path == ref.Path || path.Base(r.Path) != path.Base(ref.Path) || path.Dir(path.Dir(r.Path)) != path.Dir(ref.Path)
+	})
+	if err != nil || len(refs) != 1 {
+		return to, "", "", false
+	}
+	return refs[0], refs[0].Path, ref.Path, true
 }
 
 // filesGone is the reason why a run's state is unknown.

@@ -34,7 +34,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	}
 	s.came(sum.Outcome())
 	if s.code == exitUnexpected {
-		j = s.after(j)
+		j, _ = s.after(j)
 		s.about(j.run, j.name)
 	}
 	verb, flags := sum.FollowUp()
@@ -58,7 +58,10 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 			case len(sum.Left) > 0 || sum.Run.Kind.Facts().Given:
 				next = s.command("check", j.name)
 			default: // what was made offers other ways
-				next = cmp.Or(s.decides(s.after(j)), next)
+				now, there := s.after(j)
+				if next = cmp.Or(s.decides(now), next); !there {
+					next = s.command("check", j.name)
+				}
 			}
 		}
 	default:
@@ -74,18 +77,18 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 }
 
 // after is a run after work on it: it may offer other ways, and the work may have left another
-// run of its name behind.
-func (s *job) after(j judged) judged {
+// run of its name behind. It is false where the run is no longer in its place.
+func (s *job) after(j judged) (now judged, there bool) {
 	found, err := s.judgeAgain(s.ctx, s.root, project.JudgeOptions{})
 	if err != nil {
-		return j
+		return j, false
 	}
 	for r, name := range reprise.Names(found.Runs) {
 		if r.Layout == j.run.Layout && r.Path == j.run.Path {
-			return newJudged(r, name, found)
+			return newJudged(r, name, found), true
 		}
 	}
-	return j
+	return j, false
 }
 
 // reviewed shows what was built; a person then decides what happens to it.
