@@ -384,7 +384,8 @@ type Foreseen struct {
 func (v *View) startsAt(seen Foreseen, p reprise.Policy) {
 	d := &v.Decision
 	_, answered := v.Run.UnusedAnswer()
-	if answered && !v.Run.Paused && len(seen.Asks) == 0 && (d.Action == reprise.Ask && len(seen.Starts) > 0 || seen.Finishes) {
+	pointed := d.Action == reprise.Start && d.Point != nil && slices.ContainsFunc(seen.Starts, func(u reprise.Unit) bool { return u.ID == d.Point.ID })
+	if decides := d.Action == reprise.Ask || d.Action == reprise.Start; answered && decides && !pointed && !v.Run.Paused && len(seen.Asks) == 0 && (len(seen.Starts) > 0 || seen.Finishes) {
 		v.Decision = d.Settled(v.Run, v.Observed, p, seen.Starts)
 		return
 	}
