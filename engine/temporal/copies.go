@@ -28,6 +28,7 @@ type localCopy struct {
 	alone  bool   // it is a branch that no checkout has
 
 	ours  []journal.Entry // its journal, without the notes at the end that it was handed over
+	files bool            // it has files of the run, or something of it on record: it could be worked on
 	said  bool            // it says that it was handed over, or that the fleet has the run
 	dirty bool            // it has changes that are not committed; only of one that is ahead
 	store *durable.Store  // whose lease is held, nil for none
@@ -162,7 +163,7 @@ func (h *handing) look(ctx context.Context) error {
 		if err := h.read(c); err != nil {
 			return err
 		}
-		if len(c.ours) == 0 || c.said {
+		if !c.files || c.said {
 			continue
 		}
 		if err := h.take(ctx, c); err != nil {
@@ -190,6 +191,9 @@ func (h *handing) read(c *localCopy) error {
 	}
 	_, err = os.Lstat(filepath.Join(h.root(c), filepath.FromSlash(durable.FleetMark(journal.Name(h.ref)))))
 	c.ours, c.said = ours[:n], n < len(ours) || err == nil
+	// A list of tasks is there before anyone begins it.
+	_, err = os.Lstat(filepath.Join(h.root(c), filepath.FromSlash(h.ref.Path)))
+	c.files = n > 0 || !errors.Is(err, fs.ErrNotExist)
 	return nil
 }
 
@@ -217,10 +221,11 @@ func (h *handing) release() {
 	}
 }
 
-// note has every copy say that the fleet has the run, best even if nothing was on record there.
+// note has every copy say that the fleet has the run, also one with nothing on record: its files
+// alone say that there is something to do.
 func (h *handing) note(ctx context.Context, best *localCopy) error {
 	for _, c := range h.copies {
-		if c.dir == "" || c != best && (c.said || len(c.ours) == 0) {
+		if c.dir == "" || c != best && (c.said || !c.files) {
 			continue
 		}
 		if c.store == nil {

@@ -1,0 +1,58 @@
+package temporal
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"reprise"
+)
+
+// given has the fleet begin a list of tasks that is committed in the clone, which has nothing of
+// it on record.
+func (s *shared) given() {
+	s.Helper()
+	dir := filepath.Join(s.clone, "specs", "003-z")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		s.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"spec.md":  "# Z\n\n**Status**: Draft\n",
+		"tasks.md": "# Tasks\n\n- [ ] T001 Make one\n- [ ] T002 Make two\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.git(s.clone, "add", "-A")
+	s.git(s.clone, "commit", "-q", "-m", "tasks")
+	s.git(s.clone, "push", "-q", "origin", "main")
+	made, err := s.fleet.Begin(s.Context(), "tasks", reprise.Goal{Path: "specs/003-z/tasks.md"})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.run.Ref = made.Ref
+}
+
+// The files of a run may be in the clone before anyone begins it, as a list of tasks is. Once the
+// fleet has it, no checkout of the clone does its tasks as well. (issue 19)
+func TestA_list_of_tasks_that_the_fleet_has_is_not_done_in_the_clone(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.given()
+	aside := filepath.Join(s.dir, "aside")
+	s.git(s.clone, "worktree", "add", "-q", "--detach", aside, "main")
+	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{s.clone, aside} {
+		s.blocked(dir)
+		if !s.noted(dir) {
+			t.Errorf("%s does not say that the fleet has it", dir)
+		}
+	}
+	s.run.Taken = false
+	if d := s.decided(s.a); d.Starts[0].Step != "T001" {
+		t.Errorf("the fleet starts %+v", d.Starts)
+	}
+}
