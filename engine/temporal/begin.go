@@ -121,7 +121,7 @@ func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, 
 	if err := readNote(read[at].message, &was); err != nil || was.ID == "" {
 		return run, at, fmt.Errorf("read %s: it names no run: %w", claim, err)
 	}
-	if over, err := f.over(ctx, was.ID); err != nil || over {
+	if over, err := f.over(ctx, m, was.Ref); err != nil || over {
 		return run, at, err
 	}
 	branch := "refs/heads/" + Branch(was.ID)
@@ -138,21 +138,35 @@ func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, 
 	return was, at, (&Checkout{Dir: dir, mirror: m}).Push(ctx, at, branch, "")
 }
 
-// over reports whether the server knows that nothing is left of a run.
-func (f *Fleet) over(ctx context.Context, name string) (bool, error) {
-	if f.Client == nil {
-		return false, nil // no one to ask
+// over reports whether nothing is left of a run that no workflow has open: the server says so, or
+// the last commit of its branch. A server forgets, and does not know who went on with a run.
+func (f *Fleet) over(ctx context.Context, m *Mirror, ref reprise.Ref) (over bool, err error) {
+	if f.Client != nil {
+		d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(ref.ID), "")
+		switch status := d.GetWorkflowExecutionInfo().GetStatus(); {
+		case isNotFound(err):
+		case err != nil || status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+			return false, err
+		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+			var sum report.Summary
+			if err := f.Client.GetWorkflow(ctx, f.ID(ref.ID), "").Get(ctx, &sum); err != nil || len(sum.Left) == 0 {
+				return err == nil, err
+			}
+		}
 	}
-	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), "")
-	if isNotFound(err) {
-		return false, nil
+	found, err := m.fetchRun(ctx, ref.ID, "")
+	tip := found["refs/heads/"+Branch(ref.ID)]
+	if gone, is := errors.AsType[*NoBranchError](err); is && gone.At == "" {
+		tip, err = gone.Last, nil // it may have been deleted because nothing was left to do
 	}
-	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+	if err != nil || tip == "" {
 		return false, err
 	}
-	var sum report.Summary
-	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, &sum)
-	return len(sum.Left) == 0, err
+	err = m.at(ctx, tip, ref.ID, f.Folder, func(at *Checkout, _ turned) error { return f.checkIn(ctx, at.Dir, ref, engine.Choice{}) })
+	if _, over = errors.AsType[*OverError](err); over {
+		err = nil
+	}
+	return over, err
 }
 
 // here checks out what is committed in the clone.

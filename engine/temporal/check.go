@@ -41,23 +41,28 @@ func (f *Fleet) onBranch(ctx context.Context, run string, do func(at *Checkout, 
 		if there = tip != ""; err != nil || !there {
 			return err
 		}
-		at, err := m.Checkout(ctx, tip, Branch(run))
-		if err != nil {
-			return err
-		}
-		read, err := m.about(ctx, tip)
-		if err != nil {
-			return err
-		}
-		var was turned
-		if readNote(read[tip].message, &was) == nil && was.Journal != "" {
-			if err := at.restoreJournal(ctx, f.Folder, was.Journal); err != nil {
-				return err
-			}
-		}
-		return do(at, was)
+		return m.at(ctx, tip, run, f.Folder, do)
 	})
 	return there, err
+}
+
+// at has do work in a checkout of a commit of the branch of a run, with what is recorded of it.
+func (m *Mirror) at(ctx context.Context, tip, run, folder string, do func(at *Checkout, was turned) error) error {
+	at, err := m.Checkout(ctx, tip, Branch(run))
+	if err != nil {
+		return err
+	}
+	read, err := m.about(ctx, tip)
+	if err != nil {
+		return err
+	}
+	var was turned
+	if readNote(read[tip].message, &was) == nil && was.Journal != "" {
+		if err := at.restoreJournal(ctx, folder, was.Journal); err != nil {
+			return err
+		}
+	}
+	return do(at, was)
 }
 
 // checkIn is Check in a checkout of the branch.

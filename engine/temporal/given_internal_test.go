@@ -56,3 +56,38 @@ func TestA_list_of_tasks_that_the_fleet_has_is_not_done_in_the_clone(t *testing.
 		t.Errorf("the fleet starts %+v", d.Starts)
 	}
 }
+
+// A start without a name finds the run that was begun before while something is left of it, and
+// begins another one after that: its branch says so, whatever the server still knows, and its last
+// commit where the branch was deleted. (issue 19)
+func TestA_new_start_of_a_run_that_is_over_begins_another(t *testing.T) {
+	t.Parallel()
+	for _, deleted := range []bool{false, true} {
+		s := newShared(t)
+		begin := func() string {
+			t.Helper()
+			made, err := s.fleet.Begin(t.Context(), "flow.yaml", reprise.Goal{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.run.Ref = made.Ref
+			return made.ID
+		}
+		first := begin()
+		for range 3 {
+			if again := begin(); again != first {
+				t.Fatalf("%s was begun while %s is open", again, first)
+			}
+			s.step()
+		}
+		if d, err := s.a.decide(t.Context(), s.next(), DecideInput{Run: s.run}); err != nil || d.Left == nil || len(d.Left.Left) > 0 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if deleted {
+			s.git(s.clone, "push", "-q", "origin", ":"+Branch(first))
+		}
+		if again := begin(); again == first {
+			t.Errorf("deleted %v: the run that is over was found again", deleted)
+		}
+	}
+}
