@@ -136,7 +136,11 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		return cmp.Or(err, lasting(&NoBranchError{Run: in.Ref.ID, At: t.at}))
 	}
 	var err error
-	if t.keeps, err = unmark(root); err != nil {
+	var had bool
+	if t.keeps, had, err = unmark(root); err == nil && !had && in.Taken {
+		err = a.Mirror.ours(ctx, in.Ref.ID, t.at)
+	}
+	if err != nil {
 		return err
 	}
 	if err := a.prepare(ctx, at, t, carried); err != nil {

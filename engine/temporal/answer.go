@@ -99,7 +99,7 @@ func (f *Fleet) answerLeft(ctx context.Context, name, question, text string) err
 		marks, err := filepath.Glob(filepath.Join(literal(root), filepath.FromSlash(durable.FleetMark("*"))))
 		var kept []keptAway
 		if err == nil {
-			kept, err = unmark(root) // one that was not stopped has them
+			kept, _, err = unmark(root) // one that was not stopped has them
 		}
 		if err == nil {
 			err = e.Answer(ctx, ref, map[string]string{question: text})

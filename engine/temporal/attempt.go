@@ -323,7 +323,10 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (c *Checkout, h
 	if had, err = a.finishedBefore(ctx, c, in, left); err != nil || had != nil {
 		return nil, had, errors.Join(err, c.Close())
 	}
-	kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)))
+	kept, marked, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)))
+	if err == nil && !marked {
+		err = a.Mirror.ours(ctx, in.Run.Ref.ID, found[branch])
+	}
 	if i := slices.IndexFunc(kept, func(k keptAway) bool { return k.Step == keyOf(in.Start.Elsewhere) }); err == nil && i >= 0 && !in.Start.Verify {
 		err = lasting(&KeptAwayError{"work on " + in.Start.Name(), in.Run.Ref.ID, kept[i : i+1]})
 	}

@@ -295,9 +295,23 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 }
 
 // GiveBack gives back a run whose server will not come back: what is pushed of it lands, and its
-// branch no longer says that the fleet has it. The error is an *OverError if that does not say so.
-func (f *Fleet) GiveBack(ctx context.Context, name string) error {
-	had, err := f.releaseAs(ctx, name, true) // whoever goes on verifies it
+// branch no longer says that the fleet has it. The error is an *OverError if that does not say so,
+// and an *UnheardError if an agent may be at work on it, unless such attempts count as lost.
+func (f *Fleet) GiveBack(ctx context.Context, name string, lost bool) error {
+	var had bool
+	err := f.apart(func(m *Mirror) (err error) {
+		if had, err = f.landPushed(ctx, m, name, true); err != nil || !had { // whoever goes on verifies it
+			return err
+		}
+		open, err := f.unheard(ctx, m, name)
+		if err == nil && len(open) > 0 && !lost {
+			err = &UnheardError{name, open}
+		}
+		if err != nil {
+			return err
+		}
+		return f.unmarkBranch(ctx, m, name)
+	})
 	if err == nil && !had {
 		if _, err = f.findBranch(ctx, name); err == nil {
 			err = &OverError{Verb: "give back", Run: name, State: "not the fleet's", came: reprise.OutcomeNothing}

@@ -1,11 +1,16 @@
 package temporal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"go.temporal.io/sdk/temporal"
+
 	"reprise"
+	"reprise/internal/cli"
 )
 
 // given has the fleet begin a list of tasks that is committed in the clone, which has nothing of
@@ -88,6 +93,54 @@ func TestA_new_start_of_a_run_that_is_over_begins_another(t *testing.T) {
 		}
 		if again := begin(); again == first {
 			t.Errorf("deleted %v: the run that is over was found again", deleted)
+		}
+	}
+}
+
+// Without a server no one knows whether an agent is at work on an attempt that has pushed nothing:
+// the run is not given back until it has, or a person says that it is lost. A server that comes back
+// finds that the fleet has left the run: nothing of it is started or landed. (issue 19)
+func TestAn_attempt_that_may_be_at_work_keeps_a_run_from_being_given_back(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		s := newShared(t)
+		s.step()
+		start := s.decided(s.a).Starts[0]
+		var unheard *UnheardError
+		if err := s.fleet.GiveBack(t.Context(), "r", false); !errors.As(err, &unheard) || cli.ExitCode(err) != 11 ||
+			!strings.Contains(err.Error(), "attempt 1 of b") || !strings.Contains(unheard.Hint(), "stop r --server-gone --lost") {
+			t.Fatalf("%v", err)
+		}
+		in := LandInput{Run: s.run, Start: start}
+		if !lost {
+			in = s.tried(s.a, start)
+		}
+		if err := s.fleet.GiveBack(t.Context(), "r", lost); err != nil {
+			t.Fatal(err)
+		}
+		tip := s.tip()
+		var app *temporal.ApplicationError
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.As(err, &app) || app.Type() != "exit-11" || !strings.Contains(err.Error(), "the fleet has left it") {
+				t.Errorf("lost %v: %s: %v", lost, what, err)
+			}
+		}
+		if lost {
+			_, err := s.a.attempt(t.Context(), t.Context(), s.next(), AttemptInput{Run: s.run, Start: start}, &words{})
+			refused("it is attempted", err)
+		}
+		_, err := s.a.land(t.Context(), s.next(), in)
+		refused("it is landed", err)
+		_, err = s.a.decide(t.Context(), s.next(), DecideInput{Run: s.run})
+		refused("it goes on", err)
+		if s.tip() != tip {
+			t.Error("the branch was moved")
+		}
+		s.launches(map[bool]string{true: "a", false: "ab"}[lost])
+		s.run.Taken = false // someone resumes it
+		if d := s.decided(s.a); len(d.Starts) != 1 {
+			t.Errorf("%+v", d)
 		}
 	}
 }

@@ -60,8 +60,8 @@ func mark(root, branch string, kept []keptAway) error {
 	return nil
 }
 
-// unmark takes the marks away, and tells which attempts they name.
-func unmark(root string) (kept []keptAway, err error) {
+// unmark takes the marks away, and tells which attempts they name. had is set if there were any.
+func unmark(root string) (kept []keptAway, had bool, err error) {
 	files, err := filepath.Glob(filepath.Join(literal(root), filepath.FromSlash(durable.FleetMark("*"))))
 	for _, file := range files {
 		text, readErr := os.ReadFile(file)
@@ -73,8 +73,37 @@ func unmark(root string) (kept []keptAway, err error) {
 			}
 		}
 	}
-	return kept, err
+	return kept, len(files) > 0, err
 }
+
+// ours checks that the fleet has not left a run whose branch has no marks at a tip: someone gave
+// it back, for whom its server was gone. The error is a *GivenBackError.
+func (m *Mirror) ours(ctx context.Context, run, tip string) error {
+	subject, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, "log", "--first-parent", "-1", "--format=%s", "-E", "--grep", turnNote, "--grep", handed, tip)
+	if err == nil && subject == leftSubject(run) {
+		err = lasting(&GivenBackError{run})
+	}
+	return err
+}
+
+// leftSubject is that of the commit with which the fleet leaves a run that no turn left.
+func leftSubject(run string) string { return "reprise: the fleet has left " + run }
+
+// GivenBackError says that a person has a run that the fleet still works on: what that does no
+// longer counts.
+type GivenBackError struct{ Run string }
+
+func (e *GivenBackError) Error() string {
+	return fmt.Sprintf("work on %s: its branch says that the fleet has left it, and someone may go on with it", e.Run)
+}
+
+// Hint says what a person can do.
+func (e *GivenBackError) Hint() string {
+	return fmt.Sprintf("`reprise-fleet resume %s` has the fleet take it up again", reprise.Pasted(e.Run, "RUN"))
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *GivenBackError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // literal keeps a path from being a pattern.
 func literal(path string) string {
@@ -98,13 +127,8 @@ func journals(root string) ([]string, error) {
 // any. The error is a *KeptAwayError if a worker keeps work of the run, and an *UnlandedError if
 // what is pushed cannot be landed here.
 func (f *Fleet) release(ctx context.Context, name string) (had bool, err error) {
-	return f.releaseAs(ctx, name, false)
-}
-
-// releaseAs is release that may pass over what a worker has to verify first.
-func (f *Fleet) releaseAs(ctx context.Context, name string, unverified bool) (had bool, err error) {
 	err = f.apart(func(m *Mirror) error {
-		if had, err = f.landPushed(ctx, m, name, unverified); err != nil || !had {
+		if had, err = f.landPushed(ctx, m, name, false); err != nil || !had {
 			return err
 		}
 		return f.unmarkBranch(ctx, m, name)
@@ -141,14 +165,14 @@ func (f *Fleet) unmarkBranch(ctx context.Context, m *Mirror, name string) error 
 	if err != nil || c == nil {
 		return err
 	}
-	kept, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)))
+	kept, _, err := unmark(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)))
 	if err == nil && len(kept) > 0 {
 		err = &KeptAwayError{"give back " + name, name, kept}
 	}
 	if err != nil {
 		return err
 	}
-	commit, _, err := c.Commit(ctx, fmt.Sprintf("reprise: the fleet has left %s\n", name), CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
+	commit, _, err := c.Commit(ctx, leftSubject(name)+"\n", CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func TestWhat_is_to_be_verified_keeps_a_run_from_being_given_back(t *testing.T) 
 		t.Errorf("it is no longer open: %+v, %v", l, err)
 	}
 	// Where the server is gone for good, whoever goes on has it and verifies it.
-	if err := s.fleet.GiveBack(t.Context(), "r"); err != nil {
+	if err := s.fleet.GiveBack(t.Context(), "r", false); err != nil {
 		t.Fatal(err)
 	}
 	work, err := s.fleet.Left(t.Context(), "r")

@@ -53,16 +53,47 @@ func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string, unverifi
 // pushed are the ends of attempts that are open on record in a checkout of the branch, whose work
 // is on the remote. One that was cut off is not among them: it is not finished.
 func (f *Fleet) pushed(ctx context.Context, m *Mirror, c *Checkout, ref reprise.Ref) (ends []LandInput, err error) {
-	there, err := git(ctx, c.Dir, nil, "ls-remote", m.Remote, "refs/reprise/"+refWord(ref.ID)+"/*")
+	there, err := f.attemptsOf(ctx, m, c, ref.ID)
 	if err != nil || there == "" {
 		return nil, err
 	}
+	open, err := f.openIn(ctx, c, ref)
+	if err != nil {
+		return nil, err
+	}
+	run := Run{Repo: Identity(f.Remote), Folder: f.Folder, Ref: ref, Heartbeat: DefaultHeartbeat}
+	for _, s := range open {
+		at := AttemptRef(ref.ID, s.Elsewhere)
+		if !strings.Contains(there+"\n", "\t"+at+"\n") {
+			continue
+		}
+		found, err := m.Fetch(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		read, err := m.about(ctx, found[at])
+		if err != nil {
+			return nil, err
+		}
+		if end, err := readEnd(read[found[at]].message); err == nil && end.Key == s.Key && !end.cut() {
+			ends = append(ends, LandInput{Run: run, Start: s, Result: AttemptResult{Commit: found[at], Outcome: string(end.Result.Outcome)}})
+		}
+	}
+	return ends, nil
+}
+
+// attemptsOf lists what attempts of a run have pushed, as git does.
+func (f *Fleet) attemptsOf(ctx context.Context, m *Mirror, c *Checkout, run string) (string, error) {
+	return git(ctx, c.Dir, nil, "ls-remote", m.Remote, "refs/reprise/"+refWord(run)+"/*")
+}
+
+// openIn are the attempts that are open on record in a checkout of the branch.
+func (f *Fleet) openIn(ctx context.Context, c *Checkout, ref reprise.Ref) (out []Start, err error) {
 	root := filepath.Join(c.Dir, filepath.FromSlash(f.Folder))
 	judged, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
 	if err != nil {
 		return nil, err
 	}
-	run := Run{Repo: Identity(f.Remote), Folder: f.Folder, Ref: ref, Heartbeat: DefaultHeartbeat}
 	for _, r := range judged.Runs {
 		entries, err := recorded(root, r.Ref)
 		if err != nil {
@@ -73,25 +104,56 @@ func (f *Fleet) pushed(ctx context.Context, m *Mirror, c *Checkout, ref reprise.
 			if r.Path != ref.Path {
 				s.Run = r.Ref
 			}
-			at := AttemptRef(ref.ID, s.Elsewhere)
-			if !strings.Contains(there+"\n", "\t"+at+"\n") {
-				continue
-			}
-			found, err := m.Fetch(ctx, at)
-			if err != nil {
-				return nil, err
-			}
-			read, err := m.about(ctx, found[at])
-			if err != nil {
-				return nil, err
-			}
-			if end, err := readEnd(read[found[at]].message); err == nil && end.Key == s.Key && !end.cut() {
-				ends = append(ends, LandInput{Run: run, Start: s, Result: AttemptResult{Commit: found[at], Outcome: string(end.Result.Outcome)}})
-			}
+			out = append(out, s)
 		}
 	}
-	return ends, nil
+	return out, nil
 }
+
+// unheard are the attempts that are open on record on the branch of a run and have pushed nothing:
+// an agent may be at work on them.
+func (f *Fleet) unheard(ctx context.Context, m *Mirror, name string) (out []Start, err error) {
+	c, err := f.marked(ctx, m, name)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	ref, err := f.findIn(ctx, c.Dir, name)
+	if err != nil {
+		return nil, err
+	}
+	there, err := f.attemptsOf(ctx, m, c, name)
+	if err != nil {
+		return nil, err
+	}
+	open, err := f.openIn(ctx, c, ref)
+	return slices.DeleteFunc(open, func(s Start) bool {
+		return strings.Contains(there+"\n", "\t"+AttemptRef(name, s.Elsewhere)+"\n")
+	}), err
+}
+
+// UnheardError says that agents may be at work on attempts of a run, as far as can be told without
+// its server.
+type UnheardError struct {
+	Run      string
+	attempts []Start
+}
+
+func (e *UnheardError) Error() string {
+	var all []string
+	for _, s := range e.attempts {
+		all = append(all, fmt.Sprintf("attempt %d of %s", s.Number, s.Name()))
+	}
+	return fmt.Sprintf("give back %s: an agent may be at work on %s: it was started, and has pushed nothing", e.Run, strings.Join(all, " and "))
+}
+
+// Hint says what a person can do.
+func (e *UnheardError) Hint() string {
+	return fmt.Sprintf("a worker without its server ends its agents after one heartbeat (%[2]s unless the run was started with another) and pushes what they left: type the same command again then. If its worker is gone for good: `reprise-fleet stop %[1]s --server-gone --lost`; whoever goes on then does these steps again",
+		reprise.Pasted(e.Run, "RUN"), DefaultHeartbeat)
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *UnheardError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // LeftWork is what the last attempt at a step left that was not accepted: it is on a ref of its own,
 // and not on the branch.
@@ -114,7 +176,7 @@ func (f *Fleet) Left(ctx context.Context, run string) (out []LeftWork, err error
 		if err != nil {
 			return err
 		}
-		there, err := git(ctx, c.Dir, nil, "ls-remote", m.Remote, "refs/reprise/"+refWord(run)+"/*")
+		there, err := f.attemptsOf(ctx, m, c, run)
 		if err != nil || there == "" {
 			return err
 		}

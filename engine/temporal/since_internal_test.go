@@ -91,7 +91,7 @@ func TestA_run_is_given_back_without_a_server(t *testing.T) {
 	s := newShared(t)
 	s.step()
 	s.attempted(s.a) // no one is left to land it
-	if err := s.fleet.GiveBack(t.Context(), "r"); err != nil {
+	if err := s.fleet.GiveBack(t.Context(), "r", false); err != nil {
 		t.Fatal(err)
 	}
 	s.git(s.clone, "fetch", "-q", "origin")
@@ -100,7 +100,7 @@ func TestA_run_is_given_back_without_a_server(t *testing.T) {
 		t.Errorf("%+v, %v", sum, err)
 	}
 	s.launches("abc")
-	if err := s.fleet.GiveBack(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "not the fleet's") {
+	if err := s.fleet.GiveBack(t.Context(), "r", false); err == nil || !strings.Contains(err.Error(), "not the fleet's") {
 		t.Errorf("it is given back twice: %v", err)
 	}
 }

@@ -20,13 +20,13 @@ import (
 
 func (a *app) stop() *cobra.Command {
 	var within time.Duration
-	var gone bool
+	var gone, lost bool
 	cmd := &cobra.Command{
 		Use: "stop RUN", Short: "Stop a run of the fleet; it can be resumed, here or there", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
 			if gone && temporal.Unreachable(err) {
-				return a.giveBack(cmd.Context(), args[0])
+				return a.giveBack(cmd.Context(), args[0], lost)
 			}
 			if err != nil {
 				return stoppable(args[0], err)
@@ -52,6 +52,7 @@ func (a *app) stop() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&gone, "server-gone", false, "the server will not come back: put on the branch what is pushed, and give the run back without it")
+	cmd.Flags().BoolVar(&lost, "lost", false, "with --server-gone: no worker has an attempt any more that has pushed nothing")
 	cmd.Flags().DurationVar(&within, "within", time.Minute, "how long to wait until it is stopped; it is told to stop all the same")
 	return cmd
 }
@@ -63,12 +64,12 @@ func cwd() string {
 }
 
 // giveBack gives a run back without the server.
-func (a *app) giveBack(ctx context.Context, run string) error {
+func (a *app) giveBack(ctx context.Context, run string, lost bool) error {
 	fleet, err := a.openWith(ctx, func(string) (client.Client, error) { return nil, nil })
 	if err != nil {
 		return err
 	}
-	if err := fleet.GiveBack(ctx, run); err != nil {
+	if err := fleet.GiveBack(ctx, run, lost); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.out, "What was pushed of it is on its branch, and the fleet no longer has it.")
