@@ -23,7 +23,11 @@ func (w *work) loop(ctx context.Context) error {
 	if _, gone := errors.AsType[*GoneError](err); !gone {
 		return err
 	}
-	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref, w.hist, w.succeeded...)
+	of, seen := convention.Of(w.ref.Layout), []string(nil)
+	if of.PutAway != nil {
+		seen = w.succeeded
+	}
+	away := project.PutAway(w.led.Files(), of, w.ref, w.hist, seen...)
 	if away == nil {
 		return err
 	}
@@ -33,6 +37,32 @@ func (w *work) loop(ctx context.Context) error {
 	}
 	w.sumUp(w.decide(), zeroTime)
 	return nil
+}
+
+// tookAway reports whether an attempt that ended well put its run, finished, where finished
+// ones are kept: it was the last step, and nothing but the place speaks against accepting it.
+// The run is then read in that place, and its files take in nothing more.
+func (w *work) tookAway(s *Seen, err error) bool {
+	due := func(st reprise.Step) bool { return st.ID != s.Step && st.Due() }
+	if _, gone := errors.AsType[*GoneError](err); !gone || s.Result.Outcome != agent.Done || len(w.atWork) > 0 || slices.ContainsFunc(w.run.Steps, due) {
+		return false
+	}
+	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref, w.hist, s.Step)
+	if away == nil || away.State != reprise.Complete {
+		return false
+	}
+	c := w.playbook.Conclude(w.led.Files(), away.AsFiled(s.Step), s.Assignment, s.reply())
+	if c.Problem != "" || c.Failed || c.Blocked || len(c.Questions)+len(c.Then) > 0 || c.Outcome == journal.Rejected {
+		return false
+	}
+	for i := range s.Expect {
+		if s.Expect[i].Path == w.ref.Path {
+			s.Expect[i].Path = away.Path
+		}
+	}
+	w.away = away
+	w.setRun(away)
+	return true
 }
 
 // turns is the loop: a turn builds a view, asks the rules and does what they say.

@@ -22,6 +22,8 @@ type Ledger interface {
 	// Record makes an event durable, first in the journal and then in the files.
 	// If the process dies in between, the next one brings the files up to it.
 	Record(ctx context.Context, ev reprise.Event) error
+	// Note records an event in the journal alone.
+	Note(ev reprise.Event) error
 	// Defer records an event of a run that is moved on in memory, and leaves the files to
 	// Project. It reports false, and has recorded nothing, where only the files can tell
 	// what follows. Deferred counts what the files have not been told of.

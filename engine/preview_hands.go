@@ -122,6 +122,9 @@ func (l *previewLedger) Record(ctx context.Context, ev reprise.Event) error {
 	return projectTo(ctx, l.dry, l.w.layout, l.w.ref, ev)
 }
 
+// Note implements Ledger.
+func (l *previewLedger) Note(ev reprise.Event) error { return l.narrate(&ev) }
+
 // Defer implements Ledger. Past maxAlone the ordinary turn ends the preview.
 func (l *previewLedger) Defer(_ context.Context, t reprise.Track, ev reprise.Event) (bool, error) {
 	if l.alone >= maxAlone || !t.Advance(ev) {

@@ -48,7 +48,7 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 		w.left(s.Account, e.Result.Outcome)
 		w.Air.landed(s.Step, e.Result)
 	}
-	if err := w.load(); err != nil {
+	if err := w.load(); err != nil && !w.tookAway(s, err) {
 		return err
 	}
 	if err := w.tellOverstepped(ctx, s); err != nil {

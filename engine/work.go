@@ -37,7 +37,8 @@ type work struct {
 	within     reprise.Ref       // of a child: itself; zero for the outermost run
 	cast       map[string]string // of a child: who does the work of a role, where its parent names someone else
 	atWork     map[string]*Seen
-	succeeded  []string // the steps of which an attempt was seen to succeed, by its own account
+	succeeded  []string     // the steps of which an attempt was seen to succeed, by its own account
+	away       *reprise.Run // where its last attempt put it, complete; nil if it did not
 
 	// onRecord is the journal as it was read; nil where the run is worked on.
 	onRecord *journal.Account
@@ -306,6 +307,10 @@ func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding) error
 
 // load reads the run as it is on disk now.
 func (w *work) load() error {
+	if w.away != nil {
+		w.setRun(w.away)
+		return nil
+	}
 	run, err := w.led.Current()
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
@@ -411,7 +416,11 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	if ev.Attempt > 0 {
 		w.hands.CommitRecord(ctx, &ev)
 	}
-	if err := w.led.Record(ctx, ev); err != nil {
+	put := func() error { return w.led.Record(ctx, ev) }
+	if w.away != nil { // its files say it already
+		put = func() error { return w.led.Note(ev) }
+	}
+	if err := put(); err != nil {
 		return err
 	}
 	w.remember(&ev)

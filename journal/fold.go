@@ -246,12 +246,12 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StepReported:
 		h.Reports = true
 	case reprise.StepFinished:
-		if ev.Outcome == rejected {
+		if ev.Outcome == Rejected {
 			h.sendBack()
 		}
 		h.prove(ev)
 	}
-	if ev.Kind == reprise.StepSkipped || ev.Kind == reprise.StepFinished && ev.Outcome != rejected || ev.Kind == reprise.QuestionAnswered {
+	if ev.Kind == reprise.StepSkipped || ev.Kind == reprise.StepFinished && ev.Outcome != Rejected || ev.Kind == reprise.QuestionAnswered {
 		ended := ev.Step
 		if ev.Kind == reprise.QuestionAnswered {
 			ended = ev.Question // a task for a person is a question of the same name
@@ -304,8 +304,8 @@ func (h *History) prove(end *reprise.Event) {
 	}
 }
 
-// rejected is the outcome of a step whose verdict sends work back.
-const rejected = "rejected"
+// Rejected is the outcome of a step whose verdict sends work back.
+const Rejected = "rejected"
 
 // sendBack tells that any step may have to be done again.
 func (h *History) sendBack() {
@@ -402,7 +402,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys, s.Reported = "", nil, nil, nil, nil, nil, nil
 		s.Unheld, s.Ref = ev.Unheld, ""
-		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
+		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != Rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key, Cause: ev.Cause}
 			if ev.Commit != "" {
 				s.Work = append(s.Work, reprise.Acceptance{Commit: ev.Commit, Key: ev.Key, Base: base, At: ev.At})

@@ -64,8 +64,8 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			v.tell(ctx, &s)
 			continue
 		}
-		name := journal.Name(r.Ref)
-		if !slices.Contains(home.names, name) {
+		name := journalOf(store, home.names, r)
+		if name == "" {
 			v.tellUnrecorded()
 			continue
 		}
@@ -83,7 +83,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		// If a run's beginning was cut off, its files are not yet, or no longer, those of
 		// the run.
 		b := lastBeginning(entries)
-		stands := opts.Full && !b.Behind(store) && r.Gone() == nil
+		stands := opts.Full && !b.Behind(store) && r.Gone() == nil && name == journal.Name(r.Ref)
 		if stands && caughtUp(ctx, &s, r) {
 			v.files = s.Files
 		}
@@ -106,6 +106,37 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			tellStand(store, s.account, r)
 		}
 	}
+}
+
+// JournalOf returns the name of a run's journal, "" if it has none. A finished run that was
+// moved to a folder beside it keeps the one it has: who puts away what is done makes nothing
+// of it unknown.
+func JournalOf(store *durable.Store, r *reprise.Run) (string, error) {
+	names, err := store.Logs()
+	return journalOf(store, names, r), err
+}
+
+func journalOf(store *durable.Store, names []string, r *reprise.Run) string {
+	if name := journal.Name(r.Ref); slices.Contains(names, name) {
+		return name
+	}
+	if r.State != reprise.Complete {
+		return ""
+	}
+	for _, name := range names {
+		if !journal.Names(name, r.Ref) {
+			continue
+		}
+		entries, _, err := journal.Read(store, name)
+		was := journal.LifeOf(entries).Run
+		if err != nil || journal.Name(was) != name || !beside(was.Path, r.Path) || len(journal.Fold(entries).Open()) > 0 {
+			continue // one with an attempt that has no recorded end is told as lost
+		}
+		if _, err := fs.Stat(store, was.Path); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+	}
+	return ""
 }
 
 // checkpoints returns what sessions reported through hooks, recorded or still in the

@@ -222,7 +222,7 @@ func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref, hist *journal.His
 	open := hist.Open()
 	then := "to leave it archived, tick what is done in it and remove the rest"
 	if run.State == reprise.Complete {
-		open = slices.DeleteFunc(open, func(ev reprise.Event) bool { return of.PutAway != nil && slices.Contains(succeeded, ev.Step) })
+		open = slices.DeleteFunc(open, func(ev reprise.Event) bool { return slices.Contains(succeeded, ev.Step) })
 		then = "`reprise resume " + reprise.Pasted(ref.ID, "RUN") + "` then finds out, or asks, whether it was finished"
 	}
 	if !run.State.Open() && len(open) > 0 {
@@ -244,12 +244,19 @@ func movedAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) (to reprise.Ref
 	}
 	refs, err := of.Find(fsys)
 	refs = slices.DeleteFunc(refs, func(r reprise.Ref) bool {
-		return r.ID != ref.ID || r.Path == ref.Path || path.Base(r.Path) != path.Base(ref.Path) || path.Dir(path.Dir(r.Path)) != path.Dir(ref.Path)
+		return r.ID != ref.ID || r.Path == ref.Path || !beside(ref.Path, r.Path)
 	})
 	if err != nil || len(refs) != 1 {
 		return to, "", "", false
 	}
 	return refs[0], refs[0].Path, ref.Path, true
+}
+
+// beside reports whether a file was moved, under its name, to a folder beside it or beside
+// its own.
+func beside(was, now string) bool {
+	in := path.Dir(path.Dir(now))
+	return path.Base(was) == path.Base(now) && (in == path.Dir(was) || in == path.Dir(path.Dir(was)))
 }
 
 // filesGone is the reason why a run's state is unknown.

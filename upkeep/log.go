@@ -7,6 +7,7 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 )
 
 // History is what the journal of one run holds.
@@ -23,7 +24,11 @@ func (t Tender) Log(r *reprise.Run) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return history(store, journal.Name(r.Ref), r)
+	name, err := project.JournalOf(store, r)
+	if name == "" || err != nil {
+		return &History{Run: r}, err
+	}
+	return history(store, name, r)
 }
 
 // LogOf reads the journal of a run that is no longer there, because it was archived, by
