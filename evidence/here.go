@@ -69,10 +69,14 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 		}
 		asked[m.top] = append(asked[m.top], m.of)
 	}
+	var made map[string]bool
+	if len(asked) > 0 {
+		made = newFiles(ctx, repo, stands)
+	}
 	for top, commits := range asked {
 		slices.Sort(commits)
 		commits = slices.Compact(commits)
-		remains, err := repo.Remains(ctx, top, commits, since, lists(repo, runs), ledgers(repo, runs))
+		remains, err := repo.Remains(ctx, top, commits, since, made, lists(repo, runs), ledgers(repo, runs))
 		if err != nil {
 			problem = "whether finished work is still there was not fully looked at: " + err.Error()
 		}
@@ -118,6 +122,30 @@ func working(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, again []
 		problem = "whether finished work is still there was not fully looked at: " + err.Error()
 	}
 	return works, problem
+}
+
+// newFiles are the files that the accepted commits that are there made, rather than moved: they
+// are the work of those steps, and of no other whose file had the same content.
+func newFiles(ctx context.Context, repo *gitx.Repo, stands map[string]string) map[string]bool {
+	commits := slices.Compact(slices.Sorted(maps.Values(stands)))
+	type content struct{ commit, is string }
+	added, left := map[string]content{}, map[content]bool{}
+	err := repo.Edits(ctx, commits, func(e gitx.Edited) {
+		if strings.Trim(e.Was, "0") == "" {
+			added[e.Name] = content{e.Commit, e.Is}
+		}
+		if strings.Trim(e.Is, "0") == "" {
+			left[content{e.Commit, e.Was}] = true
+		}
+	})
+	if err != nil {
+		return nil // whether one was moved is unknown
+	}
+	out := map[string]bool{}
+	for name, is := range added {
+		out[name] = !left[is]
+	}
+	return out
 }
 
 // taken finds what others took back of accepted work that is in the history of where its run
@@ -241,7 +269,7 @@ func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *re
 	for i := range git.Dropped {
 		hashes = append(hashes, git.Dropped[i].Hash)
 	}
-	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, nil, lists(repo, runs), ledgers(repo, runs))
+	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, nil, nil, lists(repo, runs), ledgers(repo, runs))
 	if err != nil {
 		return err
 	}

@@ -37,11 +37,12 @@ func bounded(commits []string) (names []string, err error) {
 
 // Remains tells of commits, by whole hash, what of them is in a folder that is a
 // checkout of this repository, committed or not, or committed under another name. since gives, by commit, the one that its changes are counted from,
-// where that is not its parent. Files that except names do not count, and those that aside names only
+// where that is not its parent. others are files, below the top, that are known to be something else: one with the same
+// content is like a lost one by chance. Files that except names do not count, and those that aside names only
 // where there are no others. A merge
 // tells nothing, and neither does a commit that the repository does not have. What was found
 // is returned also with an error, which tells what was not looked at. It changes nothing.
-func (r *Repo) Remains(ctx context.Context, top string, commits []string, since map[string]string, except, aside func(name string) bool) (map[string]reprise.Astray, error) {
+func (r *Repo) Remains(ctx context.Context, top string, commits []string, since map[string]string, others map[string]bool, except, aside func(name string) bool) (map[string]reprise.Astray, error) {
 	known, over := bounded(commits)
 	out := map[string]reprise.Astray{}
 	if len(known) == 0 {
@@ -86,7 +87,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, since 
 		}
 		in[commit] = a
 	}, "--root", "--no-renames")
-	lost, missed := r.lostIn(ctx, top, slices.Sorted(maps.Keys(gone)))
+	lost, missed := r.lostIn(ctx, top, slices.Sorted(maps.Keys(gone)), others)
 	moved := map[string]bool{} // what some commit left is there, under another name
 	for commit, names := range gone {
 		for _, name := range names {
@@ -109,7 +110,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, since 
 		}
 	}
 	for commit, a := range beside {
-		if _, others := out[commit]; !others {
+		if _, more := out[commit]; !more {
 			out[commit] = a
 		}
 	}
@@ -118,8 +119,8 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, since 
 
 // lostIn tells, as "COMMIT NAME", which files of commits the head of a checkout does not
 // have, under any name. Only one with the same content is the same file: another may be
-// alike by chance.
-func (r *Repo) lostIn(ctx context.Context, top string, commits []string) (map[string]bool, error) {
+// alike by chance, as others are.
+func (r *Repo) lostIn(ctx context.Context, top string, commits []string, others map[string]bool) (map[string]bool, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -138,7 +139,27 @@ func (r *Repo) lostIn(ctx context.Context, top string, commits []string) (map[st
 		lines[i] += " " + at.head // what it adds to the head, as if that were its parent
 	}
 	err := r.diffTrees(ctx, lines, func(e Edited) { out[e.Commit+" "+e.Name] = true }, "--find-renames=100%", "--diff-filter=A")
-	return out, err
+	if err != nil || len(others) == 0 {
+		return out, err
+	}
+	adds, spare := map[string]string{}, map[string]bool{} // contents by commit and name; what only the head has, by commit and content
+	err = r.diffTrees(ctx, lines, func(e Edited) {
+		switch {
+		case none(e.Was):
+			adds[e.Commit+" "+e.Name] = e.Commit + " " + e.Is
+		case none(e.Is) && !others[e.Name]:
+			spare[e.Commit+" "+e.Was] = true
+		}
+	}, "--no-renames", "--diff-filter=AD")
+	if err != nil {
+		return out, nil // too many to say which is which: then alike is the same
+	}
+	for file, content := range adds {
+		if !spare[content] {
+			out[file] = true
+		}
+	}
+	return out, nil
 }
 
 // Edited is what a commit did to a file: Was and Is are the names of its content, zeros
