@@ -109,8 +109,8 @@ type Git struct {
 	// Lost are the files that are missing in the checkout, as the head has them, and those
 	// that end early in it, with what the head has after that end.
 	Lost map[string][]byte
-	// Unmerged are files of open runs on other local branches that have commits changing
-	// them which the head does not have.
+	// Unmerged are files of open runs on other local branches, and on those of the fleet as the
+	// remotes had them, that have commits changing them which the head does not have.
 	Unmerged []Unmerged
 	// Known says, for each hash recorded in a ledger, whether the repository has that
 	// commit.
@@ -138,6 +138,8 @@ type Unmerged struct {
 	Branch string
 	At     time.Time // of the last commit that changed any of it
 	Files  map[string][]byte
+	// Mark is the file there which says that the fleet has the run of this branch, "" if none does.
+	Mark string
 }
 
 // Version is a file as a commit left it.

@@ -32,6 +32,9 @@ type Options struct {
 	// Claimed are the files that runs which are complete were read from. In cheap mode
 	// they are held against the head: one that ends early there says nothing.
 	Claimed []string
+	// FleetMark is a pattern for the files which say, on the branch of a run, that the fleet
+	// has it; empty stands for none. In cheap mode it is not looked at.
+	FleetMark string
 	// Environ is what git's environment is picked from, and what says where the
 	// sessions of agent CLIs are; nil stands for that of this process.
 	Environ []string
@@ -184,7 +187,11 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		return 1
 	})
 	ask.Unmerged = runPaths(slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r == nil || !r.State.Open() }))
+	ask.Mark = opts.FleetMark
 	for _, r := range ordered {
+		if r.State.Open() && opts.FleetMark != "" {
+			ask.Tracked = append(ask.Tracked, reprise.FleetBranch(r.ID))
+		}
 		if r.Branch != "" {
 			ask.Branches = append(ask.Branches, r.Branch)
 		}

@@ -36,6 +36,10 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 		})
 	}
 	for _, u := range git.Unmerged {
+		if u.Mark != "" && strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID)) {
+			r.Report(handedOver(r, u.Branch))
+			continue
+		}
 		if u.Branch == r.Branch || u.At.Before(begun) {
 			continue
 		}

@@ -248,23 +248,11 @@ func absolute(top, remote string) string {
 }
 
 // Branch is the branch of a run on the remote.
-func Branch(id string) string { return "reprise/" + refWord(id) }
+func Branch(id string) string { return reprise.FleetBranch(id) }
 
 // AttemptRef is the ref that an attempt pushes its work to.
 func AttemptRef(run string, at engine.Elsewhere) string {
 	return fmt.Sprintf("refs/reprise/%s/%s/%d", refWord(run), refWord(keyOf(at)), at.Number)
 }
 
-// refWord makes a name that can be a part of a ref. Different names stay different.
-func refWord(id string) string {
-	word := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, reprise.TrailerWord(id))
-	if word != id || word == "" {
-		word += fmt.Sprintf("-%x", sha256.Sum256([]byte(id)))[:9]
-	}
-	return word
-}
+func refWord(id string) string { return reprise.RefWord(id) }
