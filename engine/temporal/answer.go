@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"reprise/engine"
-	"reprise/internal/durable"
 	"reprise/project"
 )
 
@@ -96,16 +95,12 @@ func (f *Fleet) answerLeft(ctx context.Context, name, question, text string) err
 		if err != nil {
 			return err
 		}
-		marks, err := filepath.Glob(filepath.Join(literal(root), filepath.FromSlash(durable.FleetMark("*"))))
-		var kept []keptAway
-		if err == nil {
-			kept, _, err = unmark(root) // one that was not stopped has them
-		}
+		kept, marked, err := unmark(root) // one that was not stopped has them
 		if err == nil {
 			err = e.Answer(ctx, ref, map[string]string{question: text})
 		}
-		if err == nil && len(marks) > 0 {
-			err = mark(root, at.branch, kept)
+		if err == nil && marked {
+			err = mark(root, at.branch, ref, kept)
 		}
 		if err != nil {
 			return err

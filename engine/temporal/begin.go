@@ -214,7 +214,7 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if here, err := f.begunHere(ctx, run.Ref); err != nil || here != "" {
 		return run, cmp.Or(err, error(&BegunHereError{run.ID, here}))
 	}
-	if err := mark(e.Dir, Branch(run.ID), nil); err != nil {
+	if err := mark(e.Dir, Branch(run.ID), run.Ref, nil); err != nil {
 		return run, err
 	}
 	message, err := withNote("reprise: start "+run.ID, run)

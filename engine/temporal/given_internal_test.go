@@ -56,6 +56,16 @@ func TestA_list_of_tasks_that_the_fleet_has_is_not_done_in_the_clone(t *testing.
 			t.Errorf("%s does not say that the fleet has it", dir)
 		}
 	}
+	// A clone that has fetched the branch knows it as well, from the beginning on.
+	other := filepath.Join(s.dir, "other")
+	s.git(s.dir, "clone", "-q", s.remote, other)
+	if hint := s.looked(other); hint == "" {
+		t.Error("another clone does not know that the fleet has it")
+	}
+	s.git(other, "checkout", "-q", Branch(s.run.Ref.ID))
+	if hint := s.looked(other); hint == "" {
+		t.Error("a checkout of the branch does not say that the fleet has it")
+	}
 	s.run.Taken = false
 	if d := s.decided(s.a); d.Starts[0].Step != "T001" {
 		t.Errorf("the fleet starts %+v", d.Starts)

@@ -14,6 +14,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // While the fleet has a run open, its branch says so: each journal there has a mark beside
@@ -33,12 +34,18 @@ type keptAway struct {
 	Where  string `json:",omitempty"` // it is, where git could not commit it and no worker pushes it
 }
 
-// mark marks the journals of a project in a checkout as the fleet's. kept are the attempts
-// whose work is not on the branch.
-func mark(root, branch string, kept []keptAway) error {
+// mark marks the journals of a project in a checkout as the fleet's, that of the run also where
+// nothing is on record yet. kept are the attempts whose work is not on the branch.
+func mark(root, branch string, run reprise.Ref, kept []keptAway) error {
 	logs, err := journals(root)
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(logs, func(log string) bool { return journal.Placed(log, run) }) {
+		logs = append(logs, journal.Name(run))
+		if err := os.MkdirAll(filepath.Join(root, journalDir), 0o700); err != nil {
+			return err
+		}
 	}
 	text := []byte(branch + "\n")
 	for _, k := range kept {
