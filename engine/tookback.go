@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -98,12 +100,35 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
-	for i := range files {
-		files[i] = reprise.Pasted(files[i], "FILE")
+	if more := len(gone) - maxGone; more > 1 {
+		gone = append(gone[:maxGone:maxGone], fmt.Sprintf("and %d more", more))
 	}
 	return &Wrote{
 		Status: reprise.Unknown, Gone: true,
-		Text: fmt.Sprintf("left the project without %s, still open when it began; `git checkout %.12s -- %s` brings that back, in the folder where it worked",
-			strings.Join(gone, ", "), f.Head, strings.Join(files, " ")),
+		Text: fmt.Sprintf("left the project without %s, still open when it began; %s, in the folder where it worked", strings.Join(gone, ", "), bringsBack(f.Dir, f.Head, files)),
 	}, nil
+}
+
+// maxGone is how many runs that are gone are named, and maxNamed how long the names of their
+// files may be together: a question holds only so much, and what it says to do is not cut.
+const maxGone, maxNamed = 4, 120
+
+// bringsBack says which command brings files back in a folder as a commit has them.
+func bringsBack(dir, commit string, files []string) string {
+	var all, changed strings.Builder
+	for _, name := range files {
+		all.WriteString(" " + reprise.Pasted(name, "FILE"))
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			changed.WriteString(" " + reprise.Pasted(name, "FILE"))
+		}
+	}
+	checkout := fmt.Sprintf("git checkout %.12s --", commit)
+	if all.Len() <= maxNamed {
+		return "`" + checkout + all.String() + "` brings that back"
+	}
+	deleted := fmt.Sprintf("git diff --relative --name-only -z --diff-filter=D %.12s | git checkout %.12s --pathspec-from-file=- --pathspec-file-nul", commit, commit)
+	if changed.Len() > 0 {
+		deleted += "; " + checkout + changed.String()
+	}
+	return "`" + deleted + "` brings that back, with all else that was deleted since"
 }

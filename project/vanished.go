@@ -2,7 +2,9 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -14,7 +16,8 @@ import (
 
 // Vanished gives, in words, the open runs that a project would have with other versions of
 // some of its files, and has not, and those that would have more open steps, with the
-// files that tell of them; and so the documents that would have more acceptance criteria.
+// files that tell of them, or the folders that are gone with them; and so the documents that
+// would have more acceptance criteria.
 // It leaves out one run, whose own journal tells.
 func Vanished(ctx context.Context, dir string, was map[string][]byte, but reprise.Ref) (gone, files []string, err error) {
 	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
@@ -79,8 +82,23 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, but repris
 			files = append(files, slices.DeleteFunc(then.lost(), func(name string) bool { return !seen.names[name] })...)
 		}
 	}
+	for i, name := range files {
+		files[i] = outermost(fsys, name)
+	}
 	slices.Sort(files)
 	return gone, slices.Compact(files), nil
+}
+
+// outermost returns the largest folder around a file in which nothing is left, or the file: what
+// else was in it is gone too.
+func outermost(fsys fs.FS, name string) string {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if left, err := fs.ReadDir(fsys, dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		name = dir
+	}
+	return name
 }
 
 func openSteps(r *reprise.Run) (out []string) {

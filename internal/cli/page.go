@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -72,6 +73,9 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", 
 
 func (p *page) gap() { p.line("") }
 
+// holdsCommand finds a command to paste.
+var holdsCommand = regexp.MustCompile("`(?:git|mv|reprise) ")
+
 // para prints text after a lead, wrapped and indented, truncated after most lines.
 func (p *page) para(lead, text string, most int) { p.marked(lead, "", "", text, most) }
 
@@ -84,6 +88,9 @@ func (p *page) marked(indent, mark, colour, text string, most int) {
 	lead := indent
 	if mark != "" {
 		lead += mark + " "
+	}
+	if most > 1 && most < linesCommand && holdsCommand.MatchString(text) {
+		most = linesCommand // a command that is cut is none
 	}
 	room := p.columns - width(lead)
 	lines := wrap(fit(plain(text), room*(most+1)), room)

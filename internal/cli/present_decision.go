@@ -71,7 +71,7 @@ func (p *page) prospect(j judged) {
 	p.field("starts", startsWith(j, p.twoLines()))
 	p.starter(j)
 	if asks := questionTexts(j.open()); len(asks) > 0 {
-		p.field("asks", clip(asks[0], p.twoLines())+more(len(asks)-1))
+		p.field("asks", clip(uncut(asks[0], p.twoLines()), p.twoLines())+more(len(asks)-1))
 	} else if forPerson(j) {
 		p.field("asks", "whether you have done it")
 	} else {

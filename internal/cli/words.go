@@ -109,6 +109,16 @@ func ownTitle(r *reprise.Run) string {
 // clip sanitizes text from a file and truncates it to n columns.
 func clip(s string, n int) string { return fit(plain(s), n) }
 
+// uncut ends a text that is longer than n before its first command: half of one must not be
+// pasted.
+func uncut(s string, n int) string {
+	at := holdsCommand.FindStringIndex(s)
+	if at == nil || width(plain(s)) <= n {
+		return s
+	}
+	return strings.TrimRight(s[:at[0]], " ;,") + " …"
+}
+
 // words formats an enumeration word for people.
 func words(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") }
 
