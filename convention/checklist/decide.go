@@ -216,14 +216,14 @@ func (l *list) openFromHere() []*item {
 			out = append(out, it)
 		}
 	}
-	before := l.neededByBegun()
-	slices.SortStableFunc(out, func(a, b *item) int {
-		return cmp.Or(
-			cmp.Compare(nearness(a.status()), nearness(b.status())),
-			first(before[a.id] != "", before[b.id] != ""), first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
-			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(stage(a.deciding().word), stage(b.deciding().word)), cmp.Compare(a.rank, b.rank),
-		)
-	})
+	before, keys := l.neededByBegun(), map[*item][]int{}
+	for _, it := range out {
+		keys[it] = []int{
+			nearness(it.status()), after(before[it.id] != ""), after(l.wholeBegun(it) != ""),
+			after(l.phaseBegun(it)), stage(it.deciding().word), it.rank,
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *item) int { return slices.Compare(keys[a], keys[b]) })
 	return out
 }
 
@@ -424,13 +424,10 @@ func (l *list) stillOpen(done string) string {
 	return fmt.Sprintf("every required part is %s, but %s itself is still %q", done, whole.id, whole.deciding().said())
 }
 
-// first orders true before false.
-func first(a, b bool) int {
-	switch {
-	case a == b:
+// after orders what something holds for before what it does not.
+func after(holds bool) int {
+	if holds {
 		return 0
-	case a:
-		return -1
 	}
 	return 1
 }

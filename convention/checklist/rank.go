@@ -29,7 +29,7 @@ func Rank(runs []*reprise.Run, o reprise.Observed) {
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b *reprise.Run) int {
-		return cmp.Or(cmp.Compare(tier(a), tier(b)), first(a.ID == branch, b.ID == branch), cmp.Compare(ages[a.Path], ages[b.Path]))
+		return cmp.Or(cmp.Compare(tier(a), tier(b)), cmp.Compare(after(a.ID == branch), after(b.ID == branch)), cmp.Compare(ages[a.Path], ages[b.Path]))
 	})
 }
 

@@ -168,7 +168,7 @@ func (l *list) add(it item, named bool) {
 	it.id = l.below(it.id)
 	id := it.id
 	for n := 2; ; n++ {
-		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id })
+		i := l.index(func(o *item) bool { return o.id == it.id })
 		if i < 0 {
 			break
 		}
@@ -234,7 +234,7 @@ func (l *list) parts(whole *item, among []item) (out []*item) {
 // they insert after 12 as 12.5. A part stands below its whole, with more indentation or
 // where the whole is its heading.
 func (it *item) has(part *item) bool {
-	if !strings.HasPrefix(part.id, it.id+".") {
+	if n := len(it.id); len(part.id) <= n || part.id[n] != '.' || part.id[:n] != it.id {
 		return false
 	}
 	whole, at := it.places[0], part.places[0]
@@ -243,11 +243,20 @@ func (it *item) has(part *item) bool {
 
 // find returns the task with an id, or nil.
 func (l *list) find(id string) *item {
-	i := slices.IndexFunc(l.items, func(it item) bool { return it.id == id })
-	if i < 0 {
-		return nil
+	if i := l.index(func(it *item) bool { return it.id == id }); i >= 0 {
+		return &l.items[i]
 	}
-	return &l.items[i]
+	return nil
+}
+
+// index returns where the first task is that something holds for, or -1.
+func (l *list) index(holds func(it *item) bool) int {
+	for i := range l.items {
+		if holds(&l.items[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 // match parses a text by the family's Item. ok is false for anything that is not a task.

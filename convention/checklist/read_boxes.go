@@ -142,9 +142,9 @@ func (l *list) ruined() bool {
 
 // idAt returns the id of the task with a place on a line.
 func (l *list) idAt(line int) string {
-	for _, it := range l.items {
-		if slices.ContainsFunc(it.places, func(p place) bool { return p.source.Line == line }) {
-			return it.id
+	for i := len(l.items) - 1; i >= 0; i-- { // it is mostly asked about the task read last
+		if slices.ContainsFunc(l.items[i].places, func(p place) bool { return p.source.Line == line }) {
+			return l.items[i].id
 		}
 	}
 	return ""
@@ -275,7 +275,7 @@ var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?
 func (l *list) readStuck(md *doc.Markdown) {
 	at := -1
 	for _, line := range md.All().Lines() {
-		if i := slices.IndexFunc(l.items, func(it item) bool { return it.places[0].source.Line == line.No }); i >= 0 {
+		if i := l.index(func(it *item) bool { return it.places[0].source.Line == line.No }); i >= 0 {
 			at = i
 		} else if strings.HasPrefix(line.Text, "#") {
 			at = -1 // what stands below a heading is no task's

@@ -41,9 +41,16 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 		}
 	}
 	o := odd{list: l, sections: sections, labels: map[string][]label{}, other: map[int]bool{}, terms: termsIn(md)}
+	tasks, placed := map[int]bool{}, map[int]bool{} // by line
+	for i := range l.items {
+		for _, p := range l.items[i].places {
+			placed[p.source.Line] = true
+		}
+	}
 	for _, c := range boxes {
+		tasks[c.Line] = tasks[c.Line] || "["+c.Mark+"]" != l.family.Parallel
 		o.numbered = o.numbered || l.boxes[c.Line].id != ""
-		if shape, number := shapeOf(c.Text); l.idAt(c.Line) != "" && shape != "" {
+		if shape, number := shapeOf(c.Text); placed[c.Line] && shape != "" {
 			_, within := l.within(c.Line)
 			o.labels[shape] = append(o.labels[shape], label{number, c.Indent, within})
 		}
@@ -53,7 +60,7 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
 			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
 		}
-		if slices.ContainsFunc(boxes, func(c doc.Check) bool { return c.Line == line.No && "["+c.Mark+"]" != l.family.Parallel }) {
+		if tasks[line.No] {
 			delete(o.other, indent(line.Text))
 		} else if !l.explained[line.No] {
 			o.read(line)
