@@ -171,6 +171,10 @@ func (r *Run) unaccepted(s *Step) bool {
 	return true
 }
 
+// Unaccepted reports whether only an attempt at the step that was not accepted says that
+// it is done.
+func (s *Step) Unaccepted() bool { return s.said != nil && s.filed.Closed() && !s.Status.Closed() }
+
 // Says returns what the files say of the step, in a run that they give this state.
 func (s *Step) Says(state State) Says {
 	says := Says{Status: s.Status, State: state}

@@ -59,15 +59,17 @@ func (w *work) opened() []reprise.Listed {
 	return out
 }
 
-// stillSaid tells that the files call a step done, or the run ended, although the attempt
-// at it is not accepted, where the events that say so cannot take that back. It is recorded
-// with them, so that what is written there later can be told apart.
+// stillSaid tells that the files call a step done or go on without it, or call the run ended,
+// although the attempt at it is not accepted, where the events that say so cannot take that
+// back. It is recorded with them, so that what is written there later can be told apart.
 func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) []reprise.Event {
-	over := func(r *reprise.Run) bool {
-		st := r.Step(s.Step)
-		return r.State == reprise.Stopped || st != nil && st.Status.Closed() || st == nil && r.State == reprise.Complete
+	over := func(fsys fs.FS, r *reprise.Run) bool {
+		if st := r.Step(s.Step); st != nil {
+			return r.State == reprise.Stopped || st.Status.Closed()
+		}
+		return !r.State.Open() || len(r.Next) > 0 && !project.Offers(fsys, w.playbook, r, s.Step)
 	}
-	if len(events) == 0 || s.Number == 0 || w.own() || !over(w.files) {
+	if len(events) == 0 || s.Number == 0 || w.own() || !over(w.led.Files(), w.files) {
 		return nil
 	}
 	dry := durable.NewDryRun(w.led.Files())
@@ -75,7 +77,7 @@ func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) [
 	if err != nil {
 		then = w.files // what they say now is not believed either
 	}
-	if !over(then) {
+	if !over(dry, then) {
 		return nil
 	}
 	says := reprise.Says{Status: reprise.Unknown, Word: then.Reason, State: then.State}

@@ -39,24 +39,64 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		if s := v.Run.Step(id); s != nil && s.Status == reprise.Done && ByPresence(s, h.Rejected) && untouched(fsys, h.Rejected) {
 			s.Status = reprise.Skipped
 		}
-		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
+		s, unaccepted := v.Run.Step(id), false
+		if s != nil {
+			unaccepted = s.Unaccepted()
+		}
+		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || !unaccepted && !untouched(fsys, h.Owed.Expect) {
 			continue
 		}
-		const why = "its last attempt was not accepted"
-		switch s := v.Run.Step(id); {
-		case s == nil && (len(h.Owed.Expect) > 0 || v.over(h.Said)) && !v.offers(fsys, book, id):
-			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: why})
+		switch {
+		case unaccepted, s != nil && v.overtaken(fsys, book, id):
+			v.Run.Owed = append(v.Run.Owed, s.Unit(notAccepted))
+		case s == nil && (len(h.Owed.Expect) > 0 || v.still(h.Said)) && !v.offers(fsys, book, id):
+			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: notAccepted})
 		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
 			if s.Status = reprise.Pending; h.Owed.Kind == reprise.StepFailed {
 				s.Status = reprise.Failed
 			}
-			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
+			v.Run.Owed = append(v.Run.Owed, s.Unit(notAccepted))
 		}
-		if len(v.Run.Owed) > 0 && (v.Run.State == reprise.Complete || v.over(h.Said)) {
-			v.notOver(id + ": " + why)
+		if len(v.Run.Owed) > 0 && (v.Run.State == reprise.Complete || v.still(h.Said)) {
+			v.notOver(id + ": " + notAccepted)
 		}
 	}
+	v.sentBack(fsys, book)
 	slices.SortStableFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
+}
+
+const notAccepted = "its last attempt was not accepted"
+
+// overtaken reports whether the files offer what comes after a phase that they themselves
+// call open, as a story does of which all boxes are ticked: that is a guess.
+func (v *View) overtaken(fsys fs.FS, book reprise.Playbook, id string) bool {
+	r := v.Run
+	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id })
+	if f := r.Kind.Facts(); at < 0 || !f.Phased || f.Stories || !begins(r.Steps[at].Status) || v.offers(fsys, book, id) {
+		return false
+	}
+	return slices.ContainsFunc(r.Steps[at+1:], func(s reprise.Step) bool { return v.offers(fsys, book, s.ID) })
+}
+
+// begins reports whether a step with this status can be started.
+func begins(s reprise.Status) bool {
+	return s == reprise.Pending || s == reprise.InProgress || s == reprise.InReview
+}
+
+// sentBack finds the phase that a person wants done again, or whose work a review sent
+// back, where the files offer only what comes after it.
+func (v *View) sentBack(fsys fs.FS, book reprise.Playbook) {
+	for i := range v.Run.Steps {
+		s, why := &v.Run.Steps[i], "a person asked for it"
+		if next := i + 1; !s.Again && next < len(v.Run.Steps) && v.Run.Steps[next].Rejected > 0 && v.History.Step(s.ID).Accepted == nil {
+			why = v.Run.Steps[next].ID + " sent its work back"
+		} else if !s.Again {
+			continue
+		}
+		if len(v.Run.Owed) == 0 && v.History.Step(s.ID).Open == nil && v.overtaken(fsys, book, s.ID) {
+			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
+		}
+	}
 }
 
 // notOver opens a run that its files call over, and drops what they say of that.
@@ -73,15 +113,20 @@ func (v *View) endedSince(open *reprise.Event) bool {
 		!slices.ContainsFunc(v.Events, func(ev reprise.Event) bool { return journal.Over(&ev) && !ev.At.Before(open.At) })
 }
 
-// over reports whether the files still say, in the same words, that the run is over.
-func (v *View) over(said *reprise.Says) bool {
-	return said != nil && said.State == v.Files.State && !said.State.Open() && said.Word == v.Files.Reason
+// still reports whether the files say of the run what they said, in the same words.
+func (v *View) still(said *reprise.Says) bool {
+	return said != nil && said.State == v.Files.State && said.Word == v.Files.Reason
 }
 
 // offers reports whether the files offer a step.
 func (v *View) offers(fsys fs.FS, book reprise.Playbook, step string) bool {
-	return book != nil && slices.ContainsFunc(v.Run.Next, func(u reprise.Unit) bool {
-		a, err := book.Assign(fsys, v.Run, u)
+	return Offers(fsys, book, v.Run, step)
+}
+
+// Offers reports whether a run offers a step.
+func Offers(fsys fs.FS, book reprise.Playbook, r *reprise.Run, step string) bool {
+	return book != nil && slices.ContainsFunc(r.Next, func(u reprise.Unit) bool {
+		a, err := book.Assign(fsys, r, u)
 		return err == nil && (a.Step == step || a.Step == "" && u.ID == step)
 	})
 }

@@ -38,7 +38,7 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 	l, spec := longRunOf(fsys, r), path.Dir(r.Path)
 	a.Facts = map[string]string{"spec": spec, "state": r.Path}
 	a.Inputs = ledger.Present(fsys, path.Join(spec, "spec.md"), path.Join(spec, "tasks.md"))
-	id, _, _ := strings.Cut(u.ID, "/") // of a plan, also where a task of it is looked back at
+	id, task, _ := strings.Cut(u.ID, "/") // a task is named where it is looked back at, or done again
 	st, p := r.Step(id), l.named(id)
 	// The run may still be being set up although plans exist: it is not on record that they are complete.
 	if st == nil || p == nil || r.State == reprise.NotStarted && l.state.status == wordSetup {
@@ -57,6 +57,9 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 	}
 	a.Data = append(a.Data, answers(r, st)...)
 	done, total, ok := p.tasksLeft()
+	if n, err := strconv.Atoi(task); err == nil && n > 0 && n <= len(p.tasks) {
+		done, total, ok = n-1, len(p.tasks), true
+	}
 	switch {
 	case ok:
 		a.Step = p.id + "/" + strconv.Itoa(done+1)
