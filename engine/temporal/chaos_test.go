@@ -133,9 +133,23 @@ func (c *chaos) begin(name string) {
 	c.worker(name, "TEMPORAL_ADDRESS="+c.gates[name].address)
 }
 
-// restart starts the workers that have ended again.
+// restart starts the workers that have ended again. It also removes the locks that git left
+// in the remote when it was killed with a worker, as whoever runs that would: a server's own
+// processes do not die with who pushes. Nothing here is frozen for as long.
 func (c *chaos) restart() {
 	c.Helper()
+	locks, err := filepath.Glob(filepath.Join(c.remote, "*.lock"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, lock := range locks {
+		if info, err := os.Stat(lock); err == nil && time.Since(info.ModTime()) > time.Minute {
+			c.counts["lock"]++
+			if err := os.Remove(lock); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
 	for name, w := range c.workers {
 		select {
 		case <-w.gone:
