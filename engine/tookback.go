@@ -71,11 +71,9 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 // miss them later. It is nil where none is, and where git does not know what they were, except
 // for the criteria of the run itself. What was uncommitted before is not the attempt's doing.
 func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
-	for _, ev := range w.events {
-		began := ev.Kind == reprise.StepStarted && ev.Step == f.Step && ev.Attempt == f.Number
-		if began && !project.WritesStory(f.Step) && project.FewerThan(project.Measure(w.led.Files(), w.run), ev.Measure) {
-			return &Wrote{Status: reprise.Unknown, Gone: true, Text: "left " + w.ref.Path + " with fewer acceptance criteria than it began with; put back what is missing, unless that was meant"}, nil
-		}
+	began := w.hist.Step(f.Step).First // an attempt that is done again does not begin with what the one before it left
+	if began != nil && !project.WritesStory(f.Step) && project.FewerThan(project.Measure(w.led.Files(), w.run), began.Measure) {
+		return &Wrote{Status: reprise.Unknown, Gone: true, Text: "left " + w.ref.Path + " with fewer acceptance criteria than it began with; put back what is missing, unless that was meant"}, nil
 	}
 	repo, err := w.repoAt(ctx, f.Dir)
 	if repo == nil || err != nil || f.Head == "" || f.Dir == "" {
