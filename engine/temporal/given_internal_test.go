@@ -154,3 +154,18 @@ func TestAn_attempt_that_may_be_at_work_keeps_a_run_from_being_given_back(t *tes
 		}
 	}
 }
+
+// A run that the server has forgotten is told as its branch has it. (issue 19)
+func TestA_run_that_the_server_forgot_is_told_by_its_branch(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.step()
+	s.stop()
+	told, err := s.fleet.forgotten(t.Context(), "r")
+	if err != nil || len(told.Runs) != 1 || told.Runs[0].State != reprise.Interrupted.String() || told.Runs[0].Started.IsZero() {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if told, err := s.fleet.forgotten(t.Context(), "none"); err != nil || len(told.Runs) != 0 {
+		t.Errorf("%+v, %v", told, err)
+	}
+}

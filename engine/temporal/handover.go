@@ -91,7 +91,8 @@ func (e *DivergedError) Error() string {
 
 // Hint says what a person can do.
 func (e *DivergedError) Hint() string {
-	return fmt.Sprintf("see them: `git fetch origin %s && git worktree list && git log --oneline --graph --all`; move aside what is not to count (`git worktree remove DIR`)", Branch(e.Run))
+	run := reprise.Pasted(e.Run, "RUN")
+	return fmt.Sprintf("see them: `git fetch origin %s && git worktree list && git log --oneline --graph --all`; if the branch is what counts: `git clone \"$(git remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again`; a checkout beside the clone that is not to count: `git worktree remove DIR`", Branch(e.Run), run)
 }
 
 // Outcome implements the rule that outcomes have exit codes.

@@ -68,6 +68,9 @@ func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) 
 	if err != nil {
 		return nil, err
 	}
+	if begin != "" && len(runs) == 0 {
+		return f.forgotten(ctx, begin)
+	}
 	out := make([]report.FleetRun, len(runs))
 	var ask sync.WaitGroup // where no worker is there to tell, each takes all of its patience
 	for i, e := range runs {
@@ -93,6 +96,27 @@ func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) 
 		return b.Started.Compare(a.Started)
 	})
 	return &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: out, Remote: remote}, nil
+}
+
+// forgotten tells of a run that the server no longer knows what its branch says; there is none
+// where that is not on the remote.
+func (f *Fleet) forgotten(ctx context.Context, name string) (*report.Fleet, error) {
+	out := &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: []report.FleetRun{}}
+	s := report.FleetRun{ID: name, Branch: Branch(name), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
+	there, err := f.onBranch(ctx, name, func(at *Checkout, _ turned) (err error) {
+		began, err := at.git(ctx, "log", "--first-parent", "-1", "--format=%cI", "-E", "--grep", "^reprise: (start|hand over) ")
+		if err == nil && began != "" {
+			s.Started, err = time.Parse(time.RFC3339, began)
+		}
+		if err == nil {
+			err = f.standsIn(ctx, at, &s)
+		}
+		return err
+	})
+	if there && err == nil && s.State != "" {
+		out.Runs = append(out.Runs, s)
+	}
+	return out, err
 }
 
 // ended fills in what came of a run that is over.

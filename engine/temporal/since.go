@@ -86,22 +86,25 @@ func (f *Fleet) moved(ctx context.Context) (map[string]bool, error) {
 
 // stands fills in how a run stands on its branch.
 func (f *Fleet) stands(ctx context.Context, s *report.FleetRun) {
-	_, err := f.onBranch(ctx, s.ID, func(at *Checkout, _ turned) error {
-		root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
-		judged, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
-		if err != nil {
-			return err
-		}
-		for _, r := range judged.Runs {
-			if r.ID == s.ID && filepath.IsLocal(filepath.FromSlash(r.Path)) {
-				s.State = judged.Decisions[r].State.String()
-			}
-		}
-		return nil
-	})
+	_, err := f.onBranch(ctx, s.ID, func(at *Checkout, _ turned) error { return f.standsIn(ctx, at, s) })
 	if err != nil && s.Problem == "" {
 		s.Problem = Told(err).Error()
 	}
+}
+
+// standsIn is stands in a checkout of the branch.
+func (f *Fleet) standsIn(ctx context.Context, at *Checkout, s *report.FleetRun) error {
+	root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
+	judged, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
+	if err != nil {
+		return err
+	}
+	for _, r := range judged.Runs {
+		if r.ID == s.ID && filepath.IsLocal(filepath.FromSlash(r.Path)) {
+			s.State = judged.Decisions[r].State.String()
+		}
+	}
+	return nil
 }
 
 // overHere are the runs that are complete in a checkout of the clone. What cannot be read there
