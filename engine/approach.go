@@ -81,9 +81,12 @@ func (w Wish) Usual(r *reprise.Run, d reprise.Decision) string {
 }
 
 // Approach decides how a run is resumed: as the person said, by the rules of the mode, or
-// after asking. The errors are *UnattendedError and *UnsafeError.
+// after asking. The errors are *UnattendedError, *UnsafeError and *OptionError.
 func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, error) {
 	c := w.Choice
+	if options := d.Options(r); c.Option == reprise.OptionAnswer && !reprise.Offered(options, c.Option) && len(r.PendingQuestions())+len(r.Asks) == 0 {
+		return Leave, c, &OptionError{Run: r.ID, Option: c.Option, Known: keysOf(options), Why: "nothing is asked"}
+	}
 	// Only a person continues a run that a person ended, and has to say so explicitly;
 	// the engine says that.
 	ended := d.State == reprise.Stopped && c.Option == "" && c.From == "" && len(c.Skip) == 0
