@@ -52,7 +52,8 @@ type JudgeOptions struct {
 	// be nil.
 	Distrusts func(reprise.Ref) string
 	// Foresee returns what resuming a run does before anything it starts has ended. It is
-	// the engine's own answer, requested for runs recorded here. It may be nil.
+	// the engine's own answer. Without Full only runs with a journal are asked about. It
+	// may be nil.
 	Foresee func(context.Context, reprise.Ref) (Foreseen, error)
 	// Lapsed returns the events by which resuming a run closes recorded questions that no
 	// one has to answer any more. It gets the questions as the journal has them, and may
@@ -157,7 +158,11 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		if opts.Full && v.refused(files, res.Root, opts) {
 			v.decide(policy)
 		}
-		foreseen, changed := v.foresee(ctx, opts.Foresee)
+		ask := opts.Foresee
+		if !opts.Full && len(v.Events) == 0 {
+			ask = nil // nothing is recorded here that the engine would go by
+		}
+		foreseen, changed := v.foresee(ctx, ask)
 		if changed {
 			v.decide(policy)
 		}
