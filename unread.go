@@ -111,6 +111,9 @@ func (r *Run) Doubt() {
 	}
 	for _, name := range r.Unread {
 		own := slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Path == name })
+		if !own && r.State == Interrupted && len(r.Steps) > 0 {
+			r.Reason = name + " cannot be read, so what is done is unknown" // what was counted without it does not hold
+		}
 		for i := range r.Steps {
 			if s := &r.Steps[i]; !own || s.Path == name {
 				s.Status = Unknown

@@ -86,3 +86,10 @@ func TestTheFileOfAnOpenStepThatCannotBeOpenedMakesTheStepUnknown(t *testing.T) 
 		}
 	}
 }
+
+func TestDoubt_counts_nothing_without_what_was_not_read(t *testing.T) {
+	r := &Run{State: Interrupted, Reason: "1 of 2 tasks done", Steps: []Step{{ID: "a", Status: Done}, {ID: "b", Status: Pending}}, Unread: []string{"events.jsonl"}}
+	if r.Doubt(); r.Reason != "events.jsonl cannot be read, so what is done is unknown" {
+		t.Errorf("the reason still counts: %q", r.Reason)
+	}
+}
