@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -140,6 +141,22 @@ func (s *job) opens(p *page, j judged, choice engine.Choice) {
 		if !p.full {
 			p.section("Warnings:", findingTexts(j.run.Findings, reprise.Warning), 0, linesMessage)
 		}
+		p.section("Done before, and done again:", doneAgain(j.run, choice.From), shownPhases, linesTitle)
 		p.gap()
 	}
+}
+
+// doneAgain names the steps that are done and that going back to a step repeats.
+func doneAgain(r *reprise.Run, from string) (out []string) {
+	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return from != "" && s.ID == from })
+	if at < 0 {
+		return nil
+	}
+	again := r.AgainFrom(at)
+	for _, s := range r.Steps {
+		if again[s.ID] && s.Status == reprise.Done {
+			out = append(out, stepName(s.ID, s.Title))
+		}
+	}
+	return out
 }
