@@ -280,7 +280,7 @@ func (o *odd) readSections() {
 		if own[i] == "" { // before any other title, a sign may be there for its looks
 			status = saidFirst(s.Title, 1).status
 		}
-		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true)
+		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true) && !spare.MatchString(s.Title)
 		if label, ok := o.sectionStatus(s); ok {
 			status = o.family.meaning(o.family.Stages, strings.Trim(label.Value, "*`_ "))
 		}

@@ -18,9 +18,11 @@ import (
 // what it is about, and the loud ones say how far it is only in capitals. What an agent adds to
 // its own task with one of the wary ones is not the word of someone who is done.
 var (
-	vague = []string{"open", "new", "planned", "queued", "ready", "backlog", "spec ready", "started", "doing", "working", "running", "/", "in review", "review", "needs review", "ready for review", "ok", "yes", "no", "hold", "waiting", "skip"}
+	vague = []string{"open", "new", "planned", "queued", "ready", "backlog", "spec ready", "started", "doing", "working", "running", "/", "in review", "review", "ready for review", "ok", "yes", "no", "hold", "waiting", "skip"}
 	loud  = []string{"moved", "removed"}
-	wary  = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half", "half done"}
+	// doubts are those that say of what is there that nobody looked at it yet.
+	doubts = []string{"untested", "not tested", "not tested yet", "not yet tested", "not yet verified", "needs testing", "needs verification"}
+	wary   = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half", "half done"}
 	// later are those that put a task off, as those for Skipped do: a box that is ticked beside
 	// one of them says that nothing is left to do here, not that it was done.
 	later = []string{"deferred", "postponed", "延期"}
@@ -34,6 +36,9 @@ var spoken = sync.OnceValue(func() map[string]reprise.Status {
 	}
 	for _, word := range loud {
 		out[word] = reprise.Skipped
+	}
+	for _, word := range doubts {
+		out[word] = reprise.InReview
 	}
 	return out
 })
@@ -122,6 +127,10 @@ func sayings(text string, added bool) (out []saying) {
 	lookFor(text, func(from, to int) {
 		word := text[from:to]
 		status, known := spoken()[cmp.Or(doc.Fold(word), word)]
+		if of := share.FindString(text[:from]); of != "" && status == reprise.Done {
+			from, status = from-len(of), reprise.InProgress
+			word = text[from:to]
+		}
 		s := saying{status: status, from: from, to: to, putOff: status == reprise.Skipped || slices.Contains(later, doc.Fold(word))}
 		if !known {
 			s.status = reprise.Pending
@@ -135,11 +144,14 @@ func sayings(text string, added bool) (out []saying) {
 		} else if !(added && s.beside(text)) && !s.hints(text) {
 			return
 		}
-		s.mark = strings.TrimSpace(text[s.from:s.to])
+		s.mark = strings.Trim(text[s.from:s.to], " \t\ufe0f")
 		out = append(out, s)
 	})
 	return out
 }
+
+// share matches the part of a task, in percent, that is said to be done.
+var share = regexp.MustCompile(`\b[1-9]?\d ?% ?$`)
 
 // bracketed reports whether brackets hold a piece of a text and nothing else.
 func bracketed(text string, from, to int) bool {
@@ -155,10 +167,9 @@ func starts(before string) (rest string, begins bool) {
 		return rest, true
 	}
 	last, _ := utf8.DecodeLastRuneInString(rest)
-	_, sign := spoken()[string(last)]
 	spaced := rest != before
 	switch {
-	case rest == "", bold.MatchString(before), strings.ContainsRune("([{（［【—–⚠", last), sign && last >= '⌛':
+	case rest == "", bold.MatchString(before), strings.ContainsRune("([{（［【—–", last), last >= '⌛' && unicode.Is(unicode.So, last):
 		return rest, true
 	case last == '-' && spaced:
 		return rest, strings.HasSuffix(strings.TrimRight(rest, "-"), " ")
@@ -237,13 +248,14 @@ func (s *saying) beside(text string) bool {
 }
 
 // hinted matches a word that ends a text behind a colon, ": partial", or as the first or the last
-// of a few in brackets: "(pending docs)", "(done, tests pending)". NUL stands for the word.
-var hinted = regexp.MustCompile(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?: \pL[\pL-]*){1,4}[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(\pL[\pL-]*) \x00[)\]）])$`)
+// of a few in brackets: "(pending docs)", "(done, tests pending)", "(built, not tested)". NUL stands
+// for the word.
+var hinted = regexp.MustCompile(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?: \pL[\pL-]*){1,4}[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(?:(?i:done|completed?|finished|implemented|built|created|written|coded), |(\pL[\pL-]*) )\x00[)\]）])$`)
 
 // hints reports whether a word that says that something is open does so at the end of a text, and
 // extends it to what it stands in. Behind some words it is part of a clause.
 func (s *saying) hints(text string) bool {
-	s.hint = s.status == reprise.Pending || s.status == reprise.InProgress
+	s.hint = s.status == reprise.Pending || s.status == reprise.InProgress || s.status == reprise.InReview
 	m := hinted.FindStringSubmatchIndex(text[:s.from] + "\x00" + strings.TrimRight(text[s.to:], " .!*_~"))
 	if !s.hint || m == nil || slices.Contains(clauses, strings.ToLower(text[max(m[2], m[4], 0):max(m[3], m[5], 0)])) {
 		return false

@@ -12,6 +12,7 @@ import (
 // notDone are the words and signs that say of a task that it is not done.
 var notDone = []string{
 	"pending", "not started", "not done", "not finished", "not completed", "not implemented", "incomplete", "unfinished", "in progress", "wip", "partial", "partially", "partially done",
+	"untested", "not tested", "not yet tested", "needs testing", "needs review", "50% done", "90% complete",
 	"blocked", "on hold", "paused", "failed", "⏳", "🔄", "🚧", "❌", "✗", "☐", "⬜", "⏸", "⛔",
 }
 
@@ -139,6 +140,18 @@ func TestWhat_a_list_says_beside_its_boxes_is_read(t *testing.T) {
 		{"- [x] T003 c (done, tests pending)\n", waits, 3, 0},
 		{"- [x] T003 c - partially done, tests missing\n", waits, 3, 0},
 		{"- [x] T003 c (pendente)\n", waits, 3, 0},
+		{"- [x] T003 c (untested)\n", waits, 3, 0},
+		{"- [x] T003 c (not tested on Windows)\n", waits, 3, 0},
+		{"- [x] T003 c (built, not tested)\n", waits, 3, 0},
+		{"- [x] T003 c ⚠️ needs review\n", waits, 3, 0},
+		{"- [x] T003 c (exists but needs review)\n", waits, 3, 0},
+		{"- [x] T003 c 🟡 in progress\n", waits, 3, 0},
+		{"- [x] T003 c (~70% done)\n", waits, 3, 0},
+		{"- [x] T003 c — 90% complete\n", waits, 3, 0},
+		{"- [x] T003 c (100% done)\n- [x] T004 refund a part (50%)\n- [x] T005 🟡 d\n- [x] T006 count what is untested\n", goes, 6, 0},
+		{"- [x] T003 add the tabs (Items, Needs Review)\n- [x] T004 show the states (ready, denied, not tested)\n", goes, 4, 0},
+		{"\n## Nice-to-have (0% complete)\n- [x] T003 c\n", goes, 3, 0},
+		{"- [ ] T003 test the import (untested)\n", reprise.Interrupted, 3, 0},
 		{"- [ ] T003 show a badge (pending count)\n", reprise.Interrupted, 3, 0},
 		{"- [x] T003 show the states (pending, approved, rejected)\n- [x] T004 hide it (when pending)\n- [x] T005 add the default: pending\n", goes, 5, 0},
 		// What an open box says of itself is weighed, too.
