@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -94,6 +95,34 @@ func (r *Run) askAgain(asked map[string]*Question) {
 		}
 		if q := asked[have.ID]; have.Answered && q != nil && q.Text != "" && !q.Answered {
 			have.Answered, have.Applied, have.Answer = false, false, ""
+		}
+	}
+}
+
+// toldAnswers are the answers that attempts were told, by the step: one counts as used once
+// the step has ended, whatever the attempt wrote about it before.
+type toldAnswers map[string]string
+
+func (t toldAnswers) add(ev *Event) {
+	switch ev.Kind {
+	case StepStarted:
+		for _, id := range ev.Answers {
+			t[id] = ev.Step
+		}
+	case StepFinished, StepSkipped:
+		maps.DeleteFunc(t, func(_, step string) bool { return step == ev.Step })
+	case AnswerApplied, AnswerWithdrawn, QuestionSkipped:
+		delete(t, ev.Question)
+	case RunStarted, StateRestored:
+		clear(t)
+	}
+}
+
+// unused takes back what only the files say of the use of these answers.
+func (t toldAnswers) unused(r *Run) {
+	for i := range r.Questions {
+		if q := &r.Questions[i]; q.Answered && q.Answer != "" && t[q.ID] != "" {
+			q.Applied = false
 		}
 	}
 }

@@ -35,10 +35,12 @@ func (r *Run) recall(events []Event, own bool) {
 	var order []string
 	stopped, begun := false, false
 	withdrawn := map[string]bool{}
+	told := toldAnswers{}
 	var limits limits
 	for i := range events {
 		ev := &events[i]
 		limits.add(ev)
+		told.add(ev)
 		if ev.Step != "" {
 			s := r.Step(ev.Step)
 			if s == nil && ev.Kind == StepStarted && !stages[ev.Step] {
@@ -61,7 +63,7 @@ func (r *Run) recall(events []Event, own bool) {
 			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
-				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said = false, "", nil
+				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].tried = false, "", nil, false
 				r.Steps[i].restored()
 			}
 		case RunStarted:
@@ -108,6 +110,7 @@ func (r *Run) recall(events []Event, own bool) {
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}
+	told.unused(r)
 	if end := limits.first(); end.After(r.Until) {
 		r.Until = end
 	}
@@ -226,10 +229,12 @@ func (s *Step) recall(ev *Event, at int) {
 		s.Rejected = 0
 	}
 	switch ev.Kind {
+	case StepStarted:
+		s.tried = true
 	case StepReset:
 		s.Again = s.Again || ev.Actor == Person
 	case StepFinished, StepSkipped:
-		s.Again = false
+		s.Again, s.tried = false, false
 	}
 	switch {
 	case ev.Kind == StepOverstepped && ev.Says != nil:

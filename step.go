@@ -53,11 +53,13 @@ type Step struct {
 	// journal is the step's status according to the journal alone; oversteppedBy is the
 	// step whose attempt marked this one done, or ""; filed is the status in the files
 	// while that is not believed, since an attempt has no recorded end, else zero; said is
-	// what its last attempt, which was not accepted, left in the files, nil if nothing.
+	// what its last attempt, which was not accepted, left in the files, nil if nothing;
+	// tried is set if an attempt was begun and the step has not ended since.
 	journal       standing
 	oversteppedBy string
 	filed         Status
 	said          *Says
+	tried         bool
 
 	// Grade says how well a Done is supported, Evidence by what. Both are set when claims
 	// are compared with what the world says.
@@ -69,6 +71,10 @@ type Step struct {
 func (s *Step) Unit(reason string) Unit {
 	return Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: reason}
 }
+
+// Tried reports whether an attempt at the step was begun here and the step has not ended
+// since. Its agent may have written whatever the files say of the step: they do not close it.
+func (s *Step) Tried() bool { return s != nil && s.tried }
 
 // Due reports whether the step, as it is, keeps the run from being complete.
 func (s *Step) Due() bool { return !s.Status.Closed() && (!s.Optional || s.Again) }

@@ -91,6 +91,10 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 		return w.ask(ctx, a, []reprise.Asked{*a.Ask})
 	}
 	f := &Attempt{Assignment: a, Began: w.Now(), Told: w.answersFor(a)}
+	if a.Local != "" && len(f.Told) == 0 && w.run.Step(a.Step).Tried() {
+		w.refuse(a, &TriedError{Run: w.ref.ID, Step: a.Step, Says: a.Local})
+		return nil
+	}
 	if a.Local != "" {
 		return w.settle(ctx, &Seen{Attempt: *f, Conclusion: &reprise.Conclusion{Text: a.Local}})
 	}

@@ -60,7 +60,7 @@ func (w *work) local() (reprise.Assignment, bool) {
 	}
 	for _, u := range w.run.Next {
 		a, err := w.assign(u)
-		if err != nil || a.Local == "" || len(w.answersFor(a)) > 0 {
+		if err != nil || a.Local == "" || len(w.answersFor(a)) > 0 || w.run.Step(a.Step).Tried() {
 			continue // the ordinary turn deals with it
 		}
 		return a, true

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -68,14 +69,19 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 const notAccepted = "its last attempt was not accepted"
 
 // overtaken reports whether the files offer what comes after a phase that they themselves
-// call open, as a story does of which all boxes are ticked: that is a guess.
+// call open, as a story does of which all boxes are ticked: that is a guess. In a loop any
+// other phase comes after it.
 func (v *View) overtaken(fsys fs.FS, book reprise.Playbook, id string) bool {
-	r := v.Run
+	r, loops := v.Run, convention.Of(v.Run.Layout).Reopens != nil
 	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id })
-	if f := r.Kind.Facts(); at < 0 || !f.Phased || f.Stories || !begins(r.Steps[at].Status) || v.offers(fsys, book, id) {
+	if f := r.Kind.Facts(); at < 0 || !loops && (!f.Phased || f.Stories) || !begins(r.Steps[at].Status) || v.offers(fsys, book, id) {
 		return false
 	}
-	return slices.ContainsFunc(r.Steps[at+1:], func(s reprise.Step) bool { return v.offers(fsys, book, s.ID) })
+	after := r.Steps[at+1:]
+	if loops {
+		after = r.Steps
+	}
+	return slices.ContainsFunc(after, func(s reprise.Step) bool { return v.offers(fsys, book, s.ID) })
 }
 
 // begins reports whether a step with this status can be started.

@@ -69,7 +69,7 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 			a.Unit.Title, a.Facts["commit_subject"] = t.name, "feat("+p.id+"): "+t.name
 			a.Data = append([]reprise.Data{{Name: "task", Source: reprise.Source{File: p.path, Line: t.line}, Text: t.text}}, a.Data...)
 		}
-	case st.Status == reprise.InReview && p.checkpoint != nil:
+	case st.Status == reprise.InReview && p.checkpoint != nil && !st.Tried():
 		return reprise.Assignment{Unit: u, Step: p.id, Role: a.Role, Local: doneText(p)}
 	default:
 		name := path.Join(r.Path, "summaries", p.id+"-SUMMARY.md")

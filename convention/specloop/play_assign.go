@@ -29,6 +29,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 	a.Facts["iteration"] = fmt.Sprintf("%d of %d", max(ix.iteration.n, 1), ix.iteration.limit(maxIteration))
 	a.Data = append(a.Data, ix.about(r))
 	answers, _ := unused(r)
+	tried := r.Step(u.ID).Tried() // then the files may only say that nothing is left to do
 	switch u.ID {
 	case "A1":
 		a.Facts["task"] = "Make " + spec + " from the project's template for specifications, or with a heading and the sections it usually has. Do not write the specification yet."
@@ -41,7 +42,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 	case "A4":
 		a.checklist(fsys, r)
 	case "A5":
-		if len(ix.left()) == 0 {
+		if len(ix.left()) == 0 && !tried {
 			return a.local("no critical or important gap is open"), nil
 		}
 		a.Facts["task"] = "Make questions to a person of the open gaps that are critical or important, as few as will do: name the ids of the gaps a question covers as its subject, and offer options where that helps. Change no file."
@@ -49,7 +50,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 	case "B1":
 		return a.local("no open gap needs an answer from a person"), nil
 	case "B2":
-		if len(answers) == 0 {
+		if len(answers) == 0 && !tried {
 			return a.local("no answer waits to be applied"), nil
 		}
 		if !written(fsys, r) {

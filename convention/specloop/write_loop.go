@@ -145,10 +145,11 @@ func (rec *recorder) handed() (f found) {
 }
 
 // use applies the answers that the event names, in the same edit as its end:
-// no crash can part the two.
+// no crash can part the two. Where the file calls one applied before, its gaps may still be
+// open.
 func (s *indexEdit) use() {
 	for _, id := range s.rec.handed().Applied {
-		if at := s.ix.questionAt(id); at >= 0 && s.ix.questions[at].status == answered && !s.ix.questions[at].applied {
+		if at := s.ix.questionAt(id); at >= 0 && (s.ix.questions[at].status == answered || s.ix.questions[at].status == used) {
 			s.apply(&s.ix.questions[at])
 		}
 	}
