@@ -3,9 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -24,6 +27,9 @@ type Ledger interface {
 	Record(ctx context.Context, ev reprise.Event) error
 	// Note records an event in the journal alone.
 	Note(ev reprise.Event) error
+	// Doubt records in the journal of another run that something else closed steps of it since
+	// a time, and gives those that its journal does not explain and that it did not have on record.
+	Doubt(of reprise.Ref, marked []reprise.Event, since time.Time) (steps []string, err error)
 	// Defer records an event of a run that is moved on in memory, and leaves the files to
 	// Project. It reports false, and has recorded nothing, where only the files can tell
 	// what follows. Deferred counts what the files have not been told of.
@@ -92,6 +98,35 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 		return projectTo(ctx, l.store, l.layout, l.ref, ev)
 	}
 	return err
+}
+
+// Doubt implements Ledger.
+func (l *journaled) Doubt(of reprise.Ref, marked []reprise.Event, since time.Time) (steps []string, err error) {
+	account, err := journal.ReadAccount(l.store, journal.Name(of))
+	if err != nil {
+		return nil, err
+	}
+	hist := journal.Fold(account.Entries)
+	if len(hist.Open()) > 0 {
+		return nil, nil // it asks for itself when that is settled
+	}
+	for _, ev := range marked {
+		told := func(e journal.Entry) bool {
+			return e.Event.Kind == ev.Kind && e.Event.Step == ev.Step && e.Event.By == ev.By && !e.Event.At.Before(since)
+		}
+		if hist.Step(ev.Step).Accepted != nil || slices.ContainsFunc(account.Entries, told) {
+			continue
+		}
+		j, err := journal.Open(l.store, convention.Find(of.Layout), of)
+		if err != nil {
+			return steps, err
+		}
+		if err := j.Note(ev); err != nil {
+			return steps, err
+		}
+		steps = append(steps, ev.Step)
+	}
+	return steps, nil
 }
 
 // projectTo writes an event that is in the journal to the layout's files as they are now.

@@ -64,6 +64,11 @@ func (p *previewState) TakeOut(lines [][]byte) error {
 	return nil
 }
 
+// Doubt implements Ledger: other runs are not previewed.
+func (p *previewState) Doubt(reprise.Ref, []reprise.Event, time.Time) ([]string, error) {
+	return nil, nil
+}
+
 // Gone implements Ledger: nothing else changes what only the preview sees.
 func (p *previewState) Gone() (string, error) { return "", nil }
 

@@ -70,6 +70,7 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 // steps of them, are gone, or acceptance criteria that it was not to write: nobody would
 // miss them later. It is nil where none is, and where git does not know what they were, except
 // for the criteria of the run itself. What was uncommitted before is not the attempt's doing.
+// Steps of others that are closed are put in doubt there: no attempt of theirs did it.
 func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	began := w.hist.Step(f.Step).First // an attempt that is done again does not begin with what the one before it left
 	if began != nil && !project.WritesStory(f.Step) && project.FewerThan(project.Measure(w.led.Files(), w.run), began.Measure) {
@@ -94,17 +95,46 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if len(was) == 0 {
 		return nil, nil
 	}
-	gone, files, err := project.Vanished(ctx, f.Dir, was, w.ref)
-	if err != nil || len(gone) == 0 {
+	missed, err := project.Vanished(ctx, f.Dir, was, w.run)
+	if err != nil {
 		return nil, err
 	}
+	if err := w.doubtClosed(f, missed.Closed); err != nil || len(missed.Gone) == 0 {
+		return nil, err
+	}
+	gone := missed.Gone
 	if more := len(gone) - maxGone; more > 1 {
 		gone = append(gone[:maxGone:maxGone], fmt.Sprintf("and %d more", more))
 	}
 	return &Wrote{
 		Status: reprise.Unknown, Gone: true,
-		Text: fmt.Sprintf("left the project without %s, still open when it began; %s, in the folder where it worked", strings.Join(gone, ", "), bringsBack(f.Dir, f.Head, files)),
+		Text: fmt.Sprintf("left the project without %s, still open when it began; %s, in the folder where it worked", strings.Join(gone, ", "), bringsBack(f.Dir, f.Head, missed.Files)),
 	}, nil
+}
+
+// doubtClosed records in the journals of other runs that an attempt closed steps of them. A run
+// that is worked on beside it judges that itself.
+func (w *work) doubtClosed(f *Attempt, closed []project.Closed) error {
+	for _, c := range closed {
+		if w.folders.isState(c.Ref.Path) {
+			continue
+		}
+		for i := range c.Marked {
+			c.Marked[i].At, c.Marked[i].By, c.Marked[i].Actor = w.Now(), f.Step+" of "+w.ref.ID, actor
+		}
+		steps, err := w.led.Doubt(c.Ref, c.Marked, f.Began)
+		if err != nil {
+			return err
+		}
+		if len(steps) > 0 {
+			w.notice(reprise.Finding{
+				Code: reprise.CodeUnrecordedEnd, Severity: reprise.Warning, Subject: f.Step, Source: reprise.Source{File: c.Ref.Path},
+				Message: fmt.Sprintf("the attempt at %s, whose job it was not, marked as done in %s: %s", f.Step, c.Ref.ID, strings.Join(steps, ", ")),
+				Hint:    "`reprise resume " + reprise.Pasted(c.Ref.ID, "RUN") + "` asks before anything builds on it",
+			})
+		}
+	}
+	return nil
 }
 
 // maxGone is how many runs that are gone are named, and maxNamed how long the names of their

@@ -14,26 +14,41 @@ import (
 	"reprise/internal/tree"
 )
 
-// Vanished gives, in words, the open runs that a project would have with other versions of
-// some of its files, and has not, and those that would have more open steps, with the
-// files that tell of them, or the folders that are gone with them; and so the documents that
-// would have more acceptance criteria.
-// It leaves out one run, whose own journal tells.
-func Vanished(ctx context.Context, dir string, was map[string][]byte, but reprise.Ref) (gone, files []string, err error) {
+// Missed is what a project would have with other versions of some of its files, and has not.
+type Missed struct {
+	// Gone are, in words, the open runs, those with more open steps, and the documents with
+	// more acceptance criteria. Files are those that tell of them, or the folders that are
+	// gone with them.
+	Gone, Files []string
+	// Closed are the runs with steps that would be open and are closed.
+	Closed []Closed
+}
+
+// Closed is a run of which something closed steps. Marked has an event for each of them.
+type Closed struct {
+	Ref    reprise.Ref
+	Marked []reprise.Event
+}
+
+// Vanished tells what a project misses. It leaves out one run, whose own journal tells, and what
+// that run is in the eyes of others.
+func Vanished(ctx context.Context, dir string, was map[string][]byte, own *reprise.Run) (*Missed, error) {
 	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer fsys.Close()
 	then, err := overlaid(ctx, fsys, was)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var out Missed
+	but := own.Ref
 	others := func(name string) bool { return !within(name, but.Path) }
 	for _, name := range then.lost() {
 		_, had := measured(then, name)
 		if text, n := measured(fsys, name); text != nil && n < had {
-			gone, files = append(gone, "some acceptance criteria of "+name), append(files, name)
+			out.Gone, out.Files = append(out.Gone, "some acceptance criteria of "+name), append(out.Files, name)
 		}
 	}
 	for _, e := range convention.All() {
@@ -42,11 +57,11 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, but repris
 		}
 		before, err := e.Find(then)
 		if err != nil {
-			return nil, nil, fmt.Errorf("look for runs as they were: %w", err)
+			return nil, fmt.Errorf("look for runs as they were: %w", err)
 		}
 		now, err := e.Find(fsys)
 		if err != nil {
-			return nil, nil, fmt.Errorf("look for runs: %w", err)
+			return nil, fmt.Errorf("look for runs: %w", err)
 		}
 		for _, ref := range before {
 			there := slices.Contains(now, ref)
@@ -69,24 +84,48 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, but repris
 			if there {
 				have, err := reprise.Load(e.Layout, fsys, ref)
 				if err != nil {
-					return nil, nil, err
+					return nil, err
 				}
-				steps := openSteps(r)
-				steps = slices.DeleteFunc(steps, func(id string) bool { return have.Step(id) != nil })
+				if marked := closedSince(fsys, r, have, own); len(marked) > 0 {
+					out.Closed = append(out.Closed, Closed{ref, marked})
+				}
+				steps := slices.DeleteFunc(openSteps(r), func(id string) bool { return have.Step(id) != nil })
 				if len(steps) == 0 {
 					continue
 				}
 				what = strings.Join(steps, ", ") + " of " + ref.ID
 			}
-			gone = append(gone, what)
-			files = append(files, slices.DeleteFunc(then.lost(), func(name string) bool { return !seen.names[name] })...)
+			out.Gone = append(out.Gone, what)
+			out.Files = append(out.Files, slices.DeleteFunc(then.lost(), func(name string) bool { return !seen.names[name] })...)
 		}
 	}
-	for i, name := range files {
-		files[i] = outermost(fsys, name)
+	for i, name := range out.Files {
+		out.Files[i] = outermost(fsys, name)
 	}
-	slices.Sort(files)
-	return gone, slices.Compact(files), nil
+	slices.Sort(out.Files)
+	out.Files = slices.Compact(out.Files)
+	return &out, nil
+}
+
+// closedSince gives an event for each step of a run that was open and is closed. What the steps of
+// one run are is also told by others, such as the epic that it is a story of.
+func closedSince(fsys fs.FS, was, now, own *reprise.Run) (out []reprise.Event) {
+	if slices.ContainsFunc(own.Also, func(also reprise.Ref) bool { return also.Path == now.Path }) {
+		return nil
+	}
+	for _, id := range openSteps(was) {
+		s := now.Step(id)
+		if s == nil || !s.Status.Closed() || id == own.ID || s.Path == own.Path {
+			continue
+		}
+		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: id}
+		name := s.Said().File
+		if is, err := HashIn(fsys, name); err == nil {
+			ev.Expect = []reprise.Expected{{Path: name, Before: is}}
+		}
+		out = append(out, ev)
+	}
+	return out
 }
 
 // outermost returns the largest folder around a file in which nothing is left, or the file: what
