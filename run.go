@@ -357,6 +357,15 @@ func (r *Run) AgainFrom(at int) map[string]bool {
 	return out
 }
 
+// Whole returns the step that a part of it belongs to. A journal names a part by its step
+// first: 03/1 is a part of 03 where 03/1 is no step itself.
+func (r *Run) Whole(id string) string {
+	if whole, _, ok := strings.Cut(id, "/"); ok && r.Step(id) == nil {
+		return whole
+	}
+	return id
+}
+
 // lost reports whether a step is done but its work is gone, so that nothing can continue.
 func (r *Run) lost(step string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {

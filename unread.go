@@ -106,7 +106,7 @@ func (r *Run) Remade(file string) bool {
 // file it is, otherwise all. The run is then no longer complete, and with an unknown step
 // it does not count as never begun.
 func (r *Run) Doubt() {
-	if len(r.Unread) > 0 && r.State == Complete {
+	if len(r.Unread) > 0 && (r.State == Complete || r.State == NotStarted && len(r.Steps) == 0) {
 		r.State, r.Reason = Unreadable, r.Unread[0]+" cannot be read, so whether all is done is unknown"
 	}
 	for _, name := range r.Unread {

@@ -93,3 +93,10 @@ func TestDoubt_counts_nothing_without_what_was_not_read(t *testing.T) {
 		t.Errorf("the reason still counts: %q", r.Reason)
 	}
 }
+
+func TestDoubt_takes_a_run_whose_only_folder_was_not_read_for_unreadable(t *testing.T) {
+	r := &Run{State: NotStarted, Reason: "the list has no tasks", Unread: []string{"backlog/tasks"}}
+	if r.Doubt(); r.State != Unreadable {
+		t.Errorf("it counts as %s", r.State)
+	}
+}

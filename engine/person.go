@@ -344,7 +344,7 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			by, used := w.usedAnswer(&q)
 			switch {
 			case used:
-				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: by, Files: !askedHere(w.events, id)}
+				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: w.run.Whole(by), Files: !askedHere(w.events, id)}
 			case w.run.State == reprise.Stopped: // continuing it withdraws all answers that nothing else used
 				return nil, &AnsweredError{Question: id, Answer: q.Answer, Ended: true}
 			case !change:

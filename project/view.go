@@ -286,20 +286,30 @@ func (v *View) decide(p reprise.Policy) {
 }
 
 // workOf gives, by step of a run, the accepted attempts at it and at its parts that commits
-// hold, the latest last. A part has the name of its step before its own.
+// hold, the latest last.
 func workOf(hist *journal.History, r *reprise.Run) map[string][]reprise.Acceptance {
 	out := map[string][]reprise.Acceptance{}
 	for id, h := range hist.Steps {
 		if len(h.Work) == 0 {
 			continue
 		}
-		if whole, _, ok := strings.Cut(id, "/"); ok && r.Step(id) == nil {
-			id = whole
-		}
+		id = r.Whole(id)
 		out[id] = append(slices.Clip(out[id]), h.Work...)
 	}
 	for _, all := range out {
 		slices.SortStableFunc(all, func(a, b reprise.Acceptance) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key)) })
+	}
+	return out
+}
+
+// wordAlone tells which steps of a run were accepted by their agent's word alone, or a part
+// of them was.
+func wordAlone(hist *journal.History, r *reprise.Run) map[string]bool {
+	out := map[string]bool{}
+	for id, h := range hist.Steps {
+		if h.Accepted != nil && h.Accepted.Cause == journal.WordAlone {
+			out[r.Whole(id)] = true
+		}
 	}
 	return out
 }
@@ -316,13 +326,13 @@ func (v *View) tellLanded(sc *Scope) {
 		return
 	}
 	v.tellCommitted()
-	needs, works := r.Kind.Facts().Needs, workOf(hist, r)
+	needs, works, alone := r.Kind.Facts().Needs, workOf(hist, r), wordAlone(hist, r)
 	accepted := make([]reprise.Acceptance, 0, min(len(hist.Steps), len(r.Steps))) // one allocation for thousands
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		h := hist.Steps[s.ID]
 		if h == nil {
-			if len(works[s.ID]) == 0 {
+			if len(works[s.ID]) == 0 && !alone[s.ID] {
 				continue
 			}
 			h = &journal.StepHistory{}
@@ -331,12 +341,12 @@ func (v *View) tellLanded(sc *Scope) {
 			s.Held = h.Held.Text
 		}
 		work := works[s.ID]
-		if h.Accepted == nil && len(work) == len(h.Work) || s.Status != reprise.Done {
+		if h.Accepted == nil && len(work) == len(h.Work) && !alone[s.ID] || s.Status != reprise.Done {
 			continue // what is on record took it back
 		}
 		var a reprise.Acceptance
 		if h.Accepted != nil {
-			a = reprise.Acceptance{Key: h.Accepted.Key, At: h.Accepted.At, WordAlone: h.Accepted.Cause == journal.WordAlone}
+			a = reprise.Acceptance{Key: h.Accepted.Key, At: h.Accepted.At}
 		}
 		if last := len(work) - 1; last >= 0 {
 			a.Commit, a.Key, a.Base, a.Earlier = work[last].Commit, work[last].Key, work[last].Base, work[:last]
@@ -344,6 +354,7 @@ func (v *View) tellLanded(sc *Scope) {
 				a.At = work[last].At
 			}
 		}
+		a.WordAlone = alone[s.ID]
 		accepted = append(accepted, a)
 		s.Accepted = &accepted[len(accepted)-1]
 		if !needs {

@@ -270,10 +270,25 @@ func (s *site) mergeable(ctx context.Context) (place string, c condition, err er
 	if err == nil && len(left) > 0 {
 		err = &RefusedError{
 			Path: place, Reason: fmt.Sprintf("it has uncommitted files (%d), %q among them", len(left), left[0].Path),
-			Todo: fmt.Sprintf("`git -C %s add -A && git -C %[1]s commit -m wip` commits what is there; remove what should not be merged", reprise.Pasted(place, "FOLDER")),
+			Todo: fmt.Sprintf("`git -C %s add -A -- %s && git -C %[1]s commit -m wip` commits what is there; remove what should not be merged", reprise.Pasted(place, "FOLDER"), spelled(left)),
 		}
 	}
 	return place, c, err
+}
+
+// spelled gives changes as arguments of git: by name if they are few, otherwise all but what
+// is never merged. The checkout's copy of the state must not come along: the project has its
+// own, and they would conflict.
+func spelled(left []reprise.Change) string {
+	const few = 5
+	var names []string
+	for _, ch := range left {
+		names = append(names, reprise.Pasted(ch.Path, ""))
+	}
+	if len(names) > few || slices.Contains(names, "") {
+		return gitx.AllButKept
+	}
+	return strings.Join(names, " ")
 }
 
 // Discarded is where everything is kept that was given up.

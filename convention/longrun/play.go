@@ -183,14 +183,16 @@ func ask(r *reprise.Run, step string, asked []reprise.Asked) []reprise.Asked {
 
 // answers are those a plan's executor should know, as data: this convention
 // calls an answer applied as soon as it is written down.
-func answers(r *reprise.Run, st *reprise.Step) []reprise.Data {
-	var out []reprise.Data
+func answers(r *reprise.Run, st *reprise.Step) (out []reprise.Data, unused []string) {
 	for _, q := range r.Questions {
 		about := q.Subject == st.ID || strings.HasPrefix(q.Subject, st.ID+"/") || st.Phase != "" && strings.HasSuffix(doc.Fold(q.Subject), doc.Fold(st.Phase)) ||
 			st.Title != "" && strings.HasSuffix(doc.Fold(q.Subject), doc.Fold(st.Title))
 		if q.Answered && q.Answer != "" && about {
 			out = append(out, reprise.Data{Name: "answer " + q.ID, Source: q.Source, Text: "Question: " + q.Text + "\nAnswer: " + q.Answer})
+			if !q.Applied {
+				unused = append(unused, q.ID)
+			}
 		}
 	}
-	return out
+	return out, unused
 }

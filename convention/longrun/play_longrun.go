@@ -55,7 +55,8 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 	if c := p.checkpoint; c != nil && c.text != "" {
 		a.Data = []reprise.Data{{Name: "checkpoint", Source: reprise.Source{File: c.source.File}, Text: doc.Clip(c.text, 8000)}}
 	}
-	a.Data = append(a.Data, answers(r, st)...)
+	told, unused := answers(r, st)
+	a.Data, a.Answers = append(a.Data, told...), unused
 	done, total, ok := p.tasksLeft()
 	if n, err := strconv.Atoi(task); err == nil && n > 0 && n <= len(p.tasks) {
 		done, total, ok = n-1, len(p.tasks), true

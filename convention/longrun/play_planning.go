@@ -76,7 +76,8 @@ func (g *gsd) carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *re
 		}
 	}
 	a.Data = append(a.Data, reprise.Data{Name: "plan", Source: st.Source, Text: p.id + ": " + st.Title})
-	a.Data = append(a.Data, answers(r, st)...)
+	told, _ := answers(r, st)
+	a.Data = append(a.Data, told...)
 	for _, q := range r.Questions {
 		if q.Answered && !q.Applied && !strings.HasPrefix(q.ID, gatePrefix) {
 			a.Answers = append(a.Answers, q.ID)

@@ -268,6 +268,9 @@ func Kept(p string) bool {
 	return strings.HasPrefix(p, "auto-claude/specs/")
 }
 
+// AllButKept is, for a shell, what `git add` takes to leave out what Kept does.
+const AllButKept = `. ':(exclude,glob)**/.reprise/**' ':(exclude,glob)**/.auto-claude/**' ':(exclude,glob)**/.worktrees/**' ':(exclude)auto-claude/specs'`
+
 // Inherit gives every git that writes from now on open files to keep: the
 // lease. One that outlives us is then still seen at work.
 func (r *Repo) Inherit(files ...*os.File) {

@@ -360,7 +360,7 @@ func tracked(changes []reprise.Change) []string {
 }
 
 // wouldCover refuses the merge of a commit that brings files where some are that
-// are not in the index, or their folders. Git refuses it for untracked ones and
+// are not in the index, or their folders, or that are changed there. Git refuses it for untracked ones and
 // names them only in prose; ignored ones it overwrites without a word.
 func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error {
 	head, err := c.head(ctx)
@@ -374,6 +374,19 @@ func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error
 	comes, err := c.git.names(ctx, diffArgs("--name-only", "--diff-filter=d", "--no-renames", "--end-of-options", base, commit)...)
 	if err != nil || len(comes) == 0 {
 		return err
+	}
+	st, err := c.status(ctx)
+	if err != nil {
+		return err
+	}
+	var changed []string
+	for _, ch := range st.changes {
+		if !ch.Untracked && slices.Contains(comes, ch.Path) {
+			changed = append(changed, ch.Path)
+		}
+	}
+	if len(changed) > 0 { // state files: the others are asked for before
+		return &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has changes that are not committed in files that the merge changes too", Paths: changed}
 	}
 	index, err := c.git.names(ctx, "ls-files", "-z", "--cached")
 	if err != nil {
