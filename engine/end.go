@@ -321,7 +321,8 @@ func ranEnd(s *Seen) Ending {
 			return Ending{Move: LandWork}
 		}
 		return accepted(s)
-	case !s.Stopping && len(ran.Held) == 0 && len(ran.Questions) == 0 && ran.Until.IsZero() && len(ran.Failed)+len(ran.Parked)+len(ran.Refused) > 0:
+	case s.Stopping || len(ran.Held)+len(ran.Questions) > 0 || !ran.Until.IsZero():
+	case len(ran.Parked) > 0, len(ran.Failed) > 0 && len(ran.Refused) == 0: // what cannot go on has not failed
 		return failed(s, agent.Failed, why)
 	}
 	e := Ending{Record: []reprise.Event{s.ours(reprise.StepReset, "waiting", why)}, Outcome: "waiting", Text: why}
@@ -336,14 +337,19 @@ func ranEnd(s *Seen) Ending {
 	return e
 }
 
-// why is why a run stopped: what it says of the first step that is held or parked, or
-// else its first reason.
+// why is why a run stopped: what it says of the first step that is held, parked or cannot go
+// on, or else its first reason.
 func (s *Summary) why() string {
 	for _, steps := range [][]string{s.Held, s.Parked} {
 		for _, reason := range slices.Backward(s.Reasons) {
 			if len(steps) > 0 && strings.HasPrefix(reason, steps[0]+": ") {
 				return reason
 			}
+		}
+	}
+	for _, reason := range s.Reasons {
+		if len(s.Refused) > 0 && strings.HasSuffix(reason, s.Refused[0].Error()) {
+			return reason
 		}
 	}
 	return first(append(slices.Clone(s.Reasons), "it stopped")...)

@@ -164,6 +164,7 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"and not accepted":                        {[]func(*Seen){ran(Summary{State: reprise.Complete}), func(s *Seen) { s.Conclusion = &reprise.Conclusion{Problem: "p"} }}, "failed failed (failed)"},
 		"a run of its own failed":                 {[]func(*Seen){ran(Summary{Failed: []StepReport{{}}})}, "failed failed (failed)"},
 		"a run of its own gave a step up":         {[]func(*Seen){ran(Summary{Parked: []string{"x"}})}, "failed pointless (failed)"},
+		"a run of its own cannot go on":           {[]func(*Seen){ran(Summary{Failed: []StepReport{{}}, Refused: []error{errors.New("no")}})}, "reset waiting (parked)"},
 		"a run of its own waits for a person":     {[]func(*Seen){ran(Summary{Questions: []reprise.Question{{}}})}, "reset waiting (parked)"},
 		"a run of its own waits for a limit":      {[]func(*Seen){ran(Summary{Until: noon})}, "deferred reset limited"},
 		"a run of its own holds work":             {[]func(*Seen){ran(Summary{Held: []string{"x"}})}, "reset waiting (held) (parked)"},

@@ -20,6 +20,7 @@ import (
 	"reprise/engine"
 	"reprise/internal/cli"
 	"reprise/internal/gitx"
+	"reprise/project"
 	"reprise/report"
 )
 
@@ -359,7 +360,9 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 		for _, step := range finished(landed) {
 			l.Accepted = &step
 		}
-		t.keep(&in, l.Accepted != nil)
+		if err := t.keep(ctx, &in, l.Accepted != nil); err != nil {
+			return err
+		}
 		l.Failed = brief(cli.SummaryDocument("", landed).Failed)
 		for i := range l.Failed {
 			if said := t.lastWords(in.Start.Key); said != "" && !strings.Contains(l.Failed[i].Text, said) {
@@ -373,15 +376,27 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 }
 
 // keep notes that the work of an attempt is kept by its worker, or that its step is done.
-func (t *turn) keep(in *LandInput, accepted bool) {
+func (t *turn) keep(ctx context.Context, in *LandInput, accepted bool) error {
 	step := keyOf(in.Start.Elsewhere)
 	is := func(k keptAway) bool { return k.Step == step }
 	if accepted {
 		t.keeps = slices.DeleteFunc(t.keeps, is)
 	}
-	if in.Kept && !slices.ContainsFunc(t.keeps, is) {
-		t.keeps = append(t.keeps, keptAway{step, in.Start.Number, in.Start.Name(), AttemptRef(t.run.Ref.ID, in.Start.Elsewhere), in.Where})
+	if !in.Kept || slices.ContainsFunc(t.keeps, is) {
+		return nil
 	}
+	k := keptAway{Step: step, Number: in.Start.Number, Name: in.Start.Name(), Ref: AttemptRef(t.run.Ref.ID, in.Start.Elsewhere), Where: in.Where}
+	if in.Start.Run.Path != "" {
+		judged, err := project.Judge(ctx, t.e.Dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
+		if err != nil {
+			return err
+		}
+		if r := judged.Find(t.run.Ref); r != nil {
+			k.Within = outerOf(t.e.Dir, judged, r).step(step)
+		}
+	}
+	t.keeps = append(t.keeps, k)
+	return nil
 }
 
 // nextOf is the command that continues a run, "" if nothing is left. What the fleet has no

@@ -166,8 +166,11 @@ func doneAgain(ctx context.Context, root string, in *Run) (func(step string) boo
 	if r == nil || r.Step(in.Choice.From) == nil {
 		return func(string) bool { return true }, nil
 	}
-	rests := r.RestsOn(slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == in.Choice.From }))
-	return func(step string) bool { return rests[step] || r.Step(step) == nil }, nil
+	rests, within := r.RestsOn(slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == in.Choice.From })), outerOf(root, judged, r)
+	return func(step string) bool {
+		step = within.step(step)
+		return rests[step] || r.Step(step) == nil
+	}, nil
 }
 
 // finishedBefore ends an attempt with what an earlier one finished that the remote refused, at a

@@ -29,14 +29,22 @@ type bench struct {
 // newBench has a run of a flow, with other files beside it: names and texts.
 func newBench(t *testing.T, flow string, also ...string) *bench {
 	t.Helper()
+	return newBenchOf(t, "flow.yaml", reprise.Goal{ID: "r"}, append(also, "flow.yaml", flow)...)
+}
+
+// newBenchOf has a run of what is begun with a goal in a project of files: names and texts.
+func newBenchOf(t *testing.T, what string, goal reprise.Goal, files ...string) *bench {
+	t.Helper()
 	b := &bench{T: t, dir: t.TempDir()}
 	b.remote = filepath.Join(b.dir, "remote.git")
 	clone := filepath.Join(b.dir, "clone")
 	b.git(b.dir, "init", "-q", "--bare", "-b", "main", b.remote)
 	b.git(b.dir, "init", "-q", "-b", "main", clone)
-	also = append(also, "flow.yaml", flow)
-	for i := 0; i < len(also); i += 2 {
-		if err := os.WriteFile(filepath.Join(clone, also[i]), []byte(also[i+1]), 0o644); err != nil {
+	for i := 0; i < len(files); i += 2 {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(clone, files[i])), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(clone, files[i]), []byte(files[i+1]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +53,7 @@ func newBench(t *testing.T, flow string, also ...string) *bench {
 	b.git(clone, "remote", "add", "origin", b.remote)
 	b.git(clone, "push", "-q", "origin", "main")
 	f := &Fleet{Clone: clone, Remote: b.remote}
-	made, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "r"})
+	made, err := f.Begin(t.Context(), what, goal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,7 @@ type keptAway struct {
 	Name   string // as a person calls the step
 	Ref    string // that its worker pushes it to
 	Where  string `json:",omitempty"` // it is, where git could not commit it and no worker pushes it
+	Within string `json:",omitempty"` // the step of the run that a run of its own does, of which this is a step
 }
 
 // mark marks the journals of a project in a checkout as the fleet's, that of the run also where
@@ -212,7 +214,7 @@ func (e *KeptAwayError) Hint() string {
 	var all []string
 	run := reprise.Pasted(e.Run, "RUN")
 	for _, k := range e.attempts {
-		step, once := reprise.Pasted(k.Step, "STEP"), "the remote allows "+k.Ref
+		step, once := reprise.Pasted(cmp.Or(k.Within, k.Step), "STEP"), "the remote allows "+k.Ref
 		if k.Where != "" {
 			once = "git can commit it: end there what is under way"
 		}

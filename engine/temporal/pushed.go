@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func (f *Fleet) landPushed(ctx context.Context, m *Mirror, name string, unverifi
 			return true, err
 		}
 		if l.Verify && !unverified {
-			return true, &UnlandedError{name, in.Start.Name(), keyOf(in.Start.Elsewhere), in.Start.Number}
+			return true, &UnlandedError{name, in.Start.Name(), in.Start.outer, in.Start.Number}
 		}
 	}
 	return true, nil
@@ -94,16 +95,25 @@ func (f *Fleet) openIn(ctx context.Context, c *Checkout, ref reprise.Ref) (out [
 	if err != nil {
 		return nil, err
 	}
+	around := outer{}
+	if r := judged.Find(ref); r != nil {
+		around = outerOf(root, judged, r)
+	}
 	for _, r := range judged.Runs {
 		entries, err := recorded(root, r.Ref)
 		if err != nil {
 			return nil, err
 		}
+		within := inner(os.DirFS(root), r)
 		for _, open := range journal.Fold(entries).Open() {
+			if _, is := within[open.Step]; is {
+				continue // it is the attempts of that run that push something
+			}
 			s := Start{Elsewhere: engine.Elsewhere{Step: open.Step, Number: open.Attempt}, Key: open.Key}
 			if r.Path != ref.Path {
 				s.Run = r.Ref
 			}
+			s.outer = around.step(keyOf(s.Elsewhere))
 			out = append(out, s)
 		}
 	}
@@ -250,7 +260,7 @@ func (e *attemptEnd) cut() bool {
 // run, since a worker has to verify it first.
 type UnlandedError struct {
 	Run, Name string
-	step      string // as keyOf has it
+	step      string // of the run itself, that this is or is within
 	Number    int
 }
 

@@ -71,6 +71,7 @@ type Start struct {
 	// Verify is set if its verify command is to be run, on the commit that it left.
 	Verify bool   `json:",omitempty"`
 	Commit string `json:",omitempty"`
+	outer  string // the step of the run that this is or is within, where that was looked up
 }
 
 // Name is what a person calls the step.
