@@ -47,13 +47,16 @@ func fromPoint(r *reprise.Run, point string, units []Unit) (out []Unit) {
 		units = slices.Concat(units[i:], units[:i])
 	}
 	left := slices.DeleteFunc(units, func(u Unit) bool { return r.Step(u.ID).Status == reprise.Blocked })
+	open := make(map[string]bool, len(left)) // lists have thousands of tasks
+	for _, u := range left {
+		open[u.ID] = true
+	}
 	waits := func(u Unit) bool {
-		return slices.ContainsFunc(r.Step(u.ID).Needs, func(id string) bool {
-			return slices.ContainsFunc(left, func(o Unit) bool { return o.ID == id })
-		})
+		return slices.ContainsFunc(r.Step(u.ID).Needs, func(id string) bool { return open[id] })
 	}
 	for len(left) > 0 {
 		i := max(0, slices.IndexFunc(left, func(u Unit) bool { return !waits(u) })) // tasks that need each other keep their order
+		delete(open, left[i].ID)
 		out, left = append(out, left[i]), slices.Delete(left, i, i+1)
 	}
 	return out

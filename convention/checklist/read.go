@@ -25,13 +25,14 @@ type list struct {
 	there  bool   // the place of the tasks is there, even if it is empty
 	// conflicted says that it contains both sides of a merge.
 	conflicted bool
-	boxes      map[int]item // by line, each parsed alone; without an id if it is not that of a task
-	items      []item       // those without parts, in file order
-	whole      []item       // those with parts: their status follows from their parts
-	apart      []item       // entries that are not tasks but that tasks may need
-	loose      []loose      // boxes that are not tasks, and entries elsewhere
-	lists      []*doc.Node  // the lists of tasks that were read
-	phases     []phase      // headings below which tasks are numbered from the start
+	boxes      map[int]item   // by line, each parsed alone; without an id if it is not that of a task
+	items      []item         // those without parts, in file order
+	at         map[string]int // where in items an id is, see find
+	whole      []item         // those with parts: their status follows from their parts
+	apart      []item         // entries that are not tasks but that tasks may need
+	loose      []loose        // boxes that are not tasks, and entries elsewhere
+	lists      []*doc.Node    // the lists of tasks that were read
+	phases     []phase        // headings below which tasks are numbered from the start
 	// closedLast are the tasks closed by the latest change that closed any, as far as git
 	// was asked.
 	closedLast []string
@@ -145,7 +146,7 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 		out.ours = out.ours || len(out.items) > 0 || l.family.at(r, name)
 	}
 	if out.conflicted = out.file.Conflicted(); out.conflicted {
-		out.items, out.whole, out.loose = nil, nil, nil
+		out.items, out.at, out.whole, out.loose = nil, nil, nil, nil
 	}
 	switch l.family.Form {
 	case Boxes:
@@ -168,12 +169,12 @@ func (l *list) add(it item, named bool) {
 	it.id = l.below(it.id)
 	id := it.id
 	for n := 2; ; n++ {
-		i := l.index(func(o *item) bool { return o.id == it.id })
-		if i < 0 {
+		o := l.find(it.id)
+		if o == nil {
 			break
 		}
-		if o := l.items[i]; named && o.id == it.id && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
-			l.items[i].places = append(l.items[i].places, it.places...)
+		if named && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
+			o.places = append(o.places, it.places...)
 			return
 		}
 		it.id = fmt.Sprintf("%s~%d", id, n)
@@ -197,9 +198,23 @@ func (l *list) below(number string) string {
 // optional parts remains one. If tasks themselves say what they are part of, or the whole
 // has something of its own to do, it is also a task, which comes after its parts.
 func (l *list) group() {
+	above := map[string]bool{} // what an id begins with, up to a dot
+	for _, it := range l.items {
+		for i := range it.id {
+			if it.id[i] == '.' {
+				above[it.id[:i]] = true
+			}
+		}
+	}
+	parts := func(whole *item, among []item) []*item {
+		if !above[whole.id] {
+			return nil
+		}
+		return l.parts(whole, among)
+	}
 	for i := range l.items {
 		whole := &l.items[i]
-		for _, part := range l.parts(whole, l.items) {
+		for _, part := range parts(whole, l.items) {
 			part.phase = whole.text
 			part.optional = part.optional || whole.optional
 			if l.family.Keys.Within != "" || whole.own && !part.optional {
@@ -208,10 +223,10 @@ func (l *list) group() {
 		}
 	}
 	all := l.items
-	l.items = nil
+	l.items, l.at = nil, nil
 	for _, it := range all {
 		required := func(part *item) bool { return it.optional || !part.optional }
-		if l.family.Keys.Within == "" && !it.own && slices.ContainsFunc(l.parts(&it, all), required) {
+		if l.family.Keys.Within == "" && !it.own && slices.ContainsFunc(parts(&it, all), required) {
 			l.whole = append(l.whole, it)
 		} else {
 			l.items = append(l.items, it)
@@ -241,9 +256,18 @@ func (it *item) has(part *item) bool {
 	return !whole.box.There() || !at.box.There() || whole.source.Line < at.source.Line && at.source.Line < it.until && (it.indent < part.indent || it.heads)
 }
 
-// find returns the task with an id, or nil.
+// find returns the first task with an id, or nil. Lists have thousands of tasks, so where each is
+// is remembered; whoever takes tasks out forgets it. Those that were added since are looked at.
 func (l *list) find(id string) *item {
-	if i := l.index(func(it *item) bool { return it.id == id }); i >= 0 {
+	if i, ok := l.at[id]; l.at == nil || ok && l.items[i].id != id { // they were sorted
+		l.at = make(map[string]int, len(l.items))
+	}
+	for i := len(l.at); i < len(l.items); i++ {
+		if _, ok := l.at[l.items[i].id]; !ok {
+			l.at[l.items[i].id] = i
+		}
+	}
+	if i, ok := l.at[id]; ok {
 		return &l.items[i]
 	}
 	return nil

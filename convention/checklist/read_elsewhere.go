@@ -79,6 +79,7 @@ func (l *list) readScattered(root ledger.Value) {
 func (l *list) readNoStatus() {
 	word := func(r rune) bool { return unicode.IsLetter(r) || strings.ContainsRune(" -_", r) }
 	all := slices.Clone(l.items)
+	l.at = nil
 	l.items = slices.DeleteFunc(l.items, func(it item) bool {
 		p := it.deciding()
 		if it.node.Is(doc.Map) || p.status != reprise.Unknown || p.value.Node == nil {
