@@ -58,6 +58,7 @@ type item struct {
 	person          bool     // only a person can do it
 	leads           bool     // stands for its whole phase
 	holds           bool     // is no task, but the whole of some
+	inside          bool     // its entry is in that of its whole
 	indent          int      // of its box
 	until           int      // the line of the next box that is not below it
 	heads           bool     // is the heading of its parts
@@ -96,6 +97,7 @@ type place struct {
 	value  ledger.Value
 	lesser bool // if they disagree, another place counts
 	again  bool // the entry of the previous place says it in other words
+	whole  bool // it is that of what the task is part of
 	// mark is what in the text of a box says how far the task is, and says what that means.
 	mark string
 	says reprise.Status

@@ -102,13 +102,18 @@ func (l *list) resolve() {
 }
 
 // follow holds a task if the whole it is part of is blocked, or if the heading above it says
-// that everything below is done, and skips it with the whole. A parent's ticked box does not
-// say that much: people tick it early.
+// that everything below is done, and skips it with the whole. Where the entry of the whole holds
+// those of its parts, done is said of them, too, so whether an open one is done is unknown: tools
+// close the parts with the whole, or no longer look at them. A parent's ticked box does not say
+// that much: people tick it early.
 func (it *item) follow(whole *item) {
 	switch whole.status() {
 	case reprise.Done:
 		if whole.places[0].label.There() {
 			it.held = whole.id + " is " + whole.deciding().word
+		} else if it.inside && whole.has(it) && !stops(it.status()) && !it.status().Closed() {
+			p := whole.deciding()
+			it.places = append(it.places, place{word: p.word, status: p.status, source: p.source, again: true, whole: true})
 		}
 	case reprise.Blocked:
 		it.held = whole.id + " is " + whole.deciding().word

@@ -201,7 +201,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	if whole := prefix[strings.LastIndexByte(prefix, ':')+1:]; strings.HasSuffix(whole, ".") {
 		it.id = strings.TrimPrefix(it.id, whole) // a part may be called by its whole id
 	}
-	it.id, it.node, it.holds = prefix+it.id, e.Value, whole
+	it.id, it.node, it.holds, it.inside = prefix+it.id, e.Value, whole, strings.HasSuffix(prefix, ".")
 	for i, v := range values {
 		at := place{value: v, word: v.Plain(), status: l.means(v.Plain()), source: l.file.At(e.Line), again: i > 0}
 		if v.Node != nil {

@@ -109,6 +109,8 @@ func (l *list) reportWhole(r *doc.Reader, run *reprise.Run, whole *item) {
 		counts := "the parts count"
 		if decides.label.There() {
 			counts = "they are not started"
+		} else if slices.ContainsFunc(open, (*item).contested) {
+			counts = "whether they are done is unknown"
 		}
 		warn(r, reprise.CodeStatusDrift, whole.id, decides.source, "close them in the list if they are done, or open "+whole.id+" again",
 			"%s is marked done, but parts of it are open: %s; %s", whole.id, doc.Clip(named(open), 120), counts)
@@ -145,7 +147,7 @@ func (l *list) report(r *doc.Reader, it *item) {
 		warn(r, reprise.CodeDuplicateID, it.id, own[1].source, "", "%s occurs %d times in the list; it counts as done once %s", it.id, len(own), every)
 	}
 	for i, p := range it.places {
-		if p.again && p.status.Closed() != it.places[i-1].status.Closed() {
+		if p.again && !p.whole && p.status.Closed() != it.places[i-1].status.Closed() {
 			warn(r, reprise.CodeStatusDrift, it.id, p.source, "check whether its work is there, and make the two agree",
 				"its entry says both %q and %q, so whether %s is done is unknown", it.places[i-1].said(), p.said(), it.id)
 		}

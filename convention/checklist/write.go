@@ -186,6 +186,9 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 	}
 	skips := status == reprise.Skipped && len(l.family.Words[status]) == 0
 	for _, p := range it.places {
+		if p.whole {
+			continue // it follows
+		}
 		reworded, mark := "", l.legendMark(status)
 		if p.box.There() {
 			if status == reprise.Done && mark == "" && l.denied["x"] != "" {
