@@ -21,11 +21,21 @@ type Traces struct {
 	// those that hold the work of one, with when it began.
 	Keys    map[string]bool
 	Commits map[string]time.Time
+	// Spans are the times from the start of an attempt to its end.
+	Spans []Span
 	// Open tells that an attempt has no end on record: it may have changed anything,
 	// until Last at the least, which is when the process that began it last recorded
 	// something.
 	Open bool
 	Last time.Time
+}
+
+// Span is a time with both its ends.
+type Span struct{ From, To time.Time }
+
+// AtWork reports whether an attempt was at work at a time.
+func (t *Traces) AtWork(at time.Time) bool {
+	return slices.ContainsFunc(t.Spans, func(s Span) bool { return !at.Before(s.From) && !at.After(s.To) })
 }
 
 // Written is a change that was made to a file in a generation.
@@ -58,10 +68,14 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 				restored = &e.Event
 				return
 			}
-			if open := hist.Step(e.Event.Step).Open; counts(rec.Gen) {
+			open := hist.Step(e.Event.Step).Open
+			if counts(rec.Gen) {
 				t.add(&e.Event, open)
 			}
 			hist.Add(&e.Event)
+			if open != nil && hist.Step(e.Event.Step).Open == nil && counts(rec.Gen) && counts(began[open.Key]) {
+				t.Spans = append(t.Spans, Span{open.At, e.Event.At})
+			}
 			last[rec.Gen], began[e.Event.Key] = e.Event.At, rec.Gen
 		})
 		if counts(rec.Gen) {

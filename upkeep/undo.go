@@ -133,13 +133,24 @@ func (s *seeing) Open(name string) (fs.File, error) {
 func inProject(name string) bool { return fs.ValidPath(name) && name != "." }
 
 // stateFiles lists the files a run's state is kept in: what lies below its
-// folder, and the files its steps and other sources are. Files with secrets are
-// never copied.
+// folder, the files its steps and other sources are, and those that tell how its
+// steps stand. Files with secrets are never copied.
 func stateFiles(store fs.FS, r *reprise.Run) []string {
+	roots := []string{r.Path}
+	for _, ref := range r.Also {
+		roots = append(roots, ref.Path)
+	}
+	for i := range r.Steps {
+		roots = append(roots, r.Steps[i].Path)
+		for _, c := range r.Steps[i].Claims {
+			roots = append(roots, c.Source.File)
+		}
+	}
+	slices.Sort(roots)
 	var out []string
-	add := func(root string) {
+	for _, root := range slices.Compact(roots) {
 		if !inProject(root) {
-			return
+			continue
 		}
 		_ = fs.WalkDir(store, root, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || len(out) >= maxStateFiles {
@@ -151,14 +162,8 @@ func stateFiles(store fs.FS, r *reprise.Run) []string {
 			return nil
 		})
 	}
-	add(r.Path)
-	for _, ref := range r.Also {
-		add(ref.Path)
-	}
-	for i := range r.Steps {
-		add(r.Steps[i].Path)
-	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Snapshots lists what can be brought back, newest first. It changes nothing.

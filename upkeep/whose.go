@@ -272,11 +272,8 @@ func (w *whose) of(name string) (share, error) {
 		s.atWork = s.alone
 		return s, err
 	}
-	if !w.traces.Open {
-		return s, nil
-	}
 	at, err := w.changedAt(name)
-	s.alone = err == nil && !at.After(w.last)
+	s.alone = err == nil && (w.traces.Open && !at.After(w.last) || w.traces.AtWork(at))
 	s.atWork = s.alone
 	return s, nil
 }
