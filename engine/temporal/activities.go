@@ -312,7 +312,7 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 		doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
 		d.Left, d.Until = &doc, sum.Until
 		settled := len(sum.Questions) == 0 && sum.Until.IsZero()
-		t.left, t.over = t.left || settled, settled && len(sum.Left) == 0
+		t.left, t.over = t.left || settled, settled && sum.IsFinished()
 		if t.over {
 			t.keeps = nil
 		}

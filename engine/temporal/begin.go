@@ -149,7 +149,7 @@ func (f *Fleet) over(ctx context.Context, m *Mirror, ref reprise.Ref) (over bool
 			return false, err
 		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 			var sum report.Summary
-			if err := f.Client.GetWorkflow(ctx, f.ID(ref.ID), "").Get(ctx, &sum); err != nil || len(sum.Left) == 0 {
+			if err := f.Client.GetWorkflow(ctx, f.ID(ref.ID), "").Get(ctx, &sum); err != nil || sum.Action == reprise.Finish && len(sum.Left) == 0 {
 				return err == nil, err
 			}
 		}

@@ -83,3 +83,27 @@ func TestFleet_what_was_refused_within_a_run_lands_once_allowed(t *testing.T) {
 	}
 	s.once(s.fleet("resume", "EPIC-3", "--json"))
 }
+
+// A run is stopped during the gate after its last story: no story is left, and it is not over. One
+// machine goes on with its journal, and the fleet takes back what it did. (issue 19)
+func TestFleet_a_run_without_open_steps_that_has_a_gate_is_not_over(t *testing.T) {
+	t.Parallel()
+	s := newEpic(t, "EPIC-3 wave-2-gate")
+	s.runEpic()
+	s.until("the gate is at work", func() bool { return s.attempts("EPIC-3", "wave-2-gate") == 1 })
+	r := s.fleet("stop", "EPIC-3")
+	_, way, _ := strings.Cut(r.out, "in a checkout: `")
+	way, _, _ = strings.Cut(way, "`")
+	if r.code != 0 || way == "" {
+		t.Fatalf("%+v", r)
+	}
+	if err := os.Remove(s.launches + ".slow"); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.program("sh", "-c", "cd "+s.clone+" && "+way+" --trust --mode autopilot"); r.code != 0 || s.attempts("EPIC-3", "wave-2-gate") != 2 || !strings.Contains(s.launched(), "EPIC-3 wave-2-gate 2\n") {
+		t.Fatalf("%s: %+v\n%s", way, r, s.launched())
+	}
+	if r := s.fleet("resume", "EPIC-3", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete || s.attempts("EPIC-3", "final-gate") != 1 {
+		t.Errorf("%+v", r)
+	}
+}
