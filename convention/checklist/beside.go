@@ -145,15 +145,46 @@ var listed = regexp.MustCompile(`^(?:[-*]|#+)\s+(?:\[(.)\])?`)
 // boxOf returns this list's box in a file that has one for each list.
 func (l *list) boxOf(f *doc.File) (at place) {
 	folder := regexp.MustCompile(`(?:^|[/(\[])` + regexp.QuoteMeta(path.Base(path.Dir(l.file.Path))) + `(?:[/)\]]|$)`)
-	for _, line := range f.Markdown().All().Lines() {
+	all := f.Markdown().All()
+	for _, line := range all.Lines() {
 		if m := listed.FindStringSubmatch(line.Text); m != nil {
 			at = place{word: m[1], source: f.At(line.No)}
 		}
-		if folder.MatchString(line.Text) {
-			return at
+		if !folder.MatchString(line.Text) {
+			continue
 		}
+		boxes := all.Boxes()
+		if i := slices.IndexFunc(boxes, func(c doc.Check) bool { return c.Line == at.source.Line }); i >= 0 {
+			at.box = ledger.Check(f, boxes[i])
+		}
+		return at
 	}
 	return place{}
+}
+
+// setOverall marks in the file that has a box for each list how far this one is, once a task of
+// it is closed, and if one is opened again. Other files are left to the tool.
+func (l *list) setOverall(c *ledger.Changes, it *item, status reprise.Status) {
+	others := slices.DeleteFunc(l.unfinishedWholes(), func(w *item) bool { return slices.Contains(l.parts(w, l.items), it) })
+	over, done := status.Closed() && len(others) == 0 && len(l.left()) == 0, status == reprise.Done
+	for i := range l.items {
+		if o := &l.items[i]; o.id != it.id {
+			over, done = over && (o.optional || o.status().Closed()), done || o.status() == reprise.Done
+		}
+	}
+	for _, at := range l.overall {
+		now := reprise.InProgress
+		if over {
+			now = reprise.Done
+		}
+		known := at.status == reprise.Pending || at.status == reprise.InProgress || at.status == reprise.Done
+		words := slices.DeleteFunc(slices.Clone(l.family.Stages[now]), func(word string) bool { return len(word) > 1 })
+		if !at.box.There() || !known || at.status == now || len(words) == 0 || status.Closed() && !done || !status.Closed() && at.status != reprise.Done {
+			continue
+		}
+		c.Mark(at.box, words[0])
+		c.Markdown(at.source.File).Because("%s is %s", path.Base(path.Dir(l.file.Path)), now)
+	}
 }
 
 // reportOverall reports that another file calls the whole list done, or not done, and the

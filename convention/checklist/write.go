@@ -78,6 +78,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 			read.follow(changes, whole, it, status, ev)
 		}
 	}
+	read.setOverall(changes, it, status)
 	return changes.Edits()
 }
 
