@@ -3,6 +3,7 @@ package checklist
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -50,6 +51,11 @@ func (l *list) decide(run *reprise.Run) {
 		run.State, run.Reason = reprise.Waiting, l.stillOpen(done)
 		return
 	case !open && len(l.left()) > 0:
+		own, others := l.elsewhere(l.left())
+		if len(own) == 0 {
+			run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but tasks are open in %s", done, path.Base(others[0].place.source.File))
+			return
+		}
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, but items that are not written as tasks are open: %d", done, len(l.left()))
 		return
 	case !open && p.Done < p.Total:

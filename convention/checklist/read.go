@@ -145,6 +145,7 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	out := &list{family: &l.family, file: r.Open(name)}
 	if l.family.Form == Boxes {
 		out.readBoxes()
+		out.readSplit(r)
 		out.ours = out.ours || len(out.items) > 0 || l.family.at(r, name)
 	}
 	if out.conflicted = out.file.Conflicted(); out.conflicted {

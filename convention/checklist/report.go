@@ -54,18 +54,26 @@ func (l *list) reportPutOff(r *doc.Reader, run string) {
 
 // reportLeft names the open boxes that are not tasks.
 func (l *list) reportLeft(r *doc.Reader, run string) {
-	left := l.left()
+	left, others := l.elsewhere(l.left())
+	quoted := func(left []loose) (names []string) {
+		for _, b := range left {
+			where := fmt.Sprintf("line %d", b.place.source.Line)
+			if b.place.source.File != l.file.Path {
+				where = path.Base(b.place.source.File)
+			}
+			names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
+		}
+		return names
+	}
+	if len(others) > 0 {
+		list := path.Base(l.file.Path)
+		warn(r, reprise.CodeAmbiguous, run, others[0].place.source, "move them to "+list+", or describe the file under `"+OwnName+"` in "+ownFile+" to have them done; until then the list is not complete",
+			"open, but not in %s: %s", list, some(quoted(others), 3))
+	}
 	if len(left) == 0 {
 		return
 	}
-	var names []string
-	for _, b := range left {
-		where := fmt.Sprintf("line %d", b.place.source.Line)
-		if b.place.source.File != l.file.Path {
-			where = path.Base(b.place.source.File)
-		}
-		names = append(names, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
-	}
+	names := quoted(left)
 	if len(l.items) == 0 {
 		what, hint := "no task is written as an item with a box and its id, so what is done is unknown: ",
 			"write each on a line of its own: `- [ ]` or `- [x]`, its id, its text; or describe them under `"+OwnName+"` in "+ownFile
