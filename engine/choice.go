@@ -92,6 +92,9 @@ func (w *work) resumeRun(ctx context.Context, l look) (bool, error) {
 			w.PutOff[q.ID] = true
 		}
 	}
+	if w.choice.Option == reprise.OptionContinue && w.choice.From == "" {
+		w.choice.From = w.blockedAt(ctx, l)
+	}
 	if err := w.mayResume(ctx, l); err != nil {
 		return true, err
 	}
@@ -102,6 +105,22 @@ func (w *work) resumeRun(ctx context.Context, l look) (bool, error) {
 		return true, err
 	}
 	return false, w.recordChoice(ctx)
+}
+
+// blockedAt is the step that a run waits at because its files call it blocked, "" if it does
+// not wait for that: a person who continues it says that nothing blocks it any more.
+func (w *work) blockedAt(ctx context.Context, l look) string {
+	if !l.Decision.Holds(l.Run) {
+		return ""
+	}
+	step := w.current(l)
+	if s := l.Run.Step(step); s == nil || s.Status != reprise.Blocked {
+		return ""
+	}
+	if _, err := w.resetsFrom(ctx, step); err != nil {
+		return "" // its files cannot say so
+	}
+	return step
 }
 
 // unsettled reports whether the last engine was killed and may have left something to

@@ -46,6 +46,7 @@ func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.For
 	if starts != nil {
 		sum := starts.last().sum
 		out.Starts, out.Stops, out.Finishes = starts.units, sum.State == reprise.Stopped, sum.Action == reprise.Finish
+		out.Holds = sum.Action == reprise.Ask && len(starts.units)+len(asked)+len(sum.Questions) == 0
 	}
 	return out, err
 }

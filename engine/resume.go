@@ -296,7 +296,7 @@ func (w *work) markLanded(ctx context.Context) error {
 // the answers that ended it; they are asked again if needed.
 func (w *work) resumeEvents(l look) []reprise.Event {
 	events := []reprise.Event{w.resumedEvent(l)}
-	if w.run.State == reprise.Stopped {
+	if w.run.State == reprise.Stopped || l.Stops && w.choice.Option == reprise.OptionContinue {
 		events = append(events, withdrawals(w.known(), "the run continues although it ended", anyStep)...)
 	}
 	return events

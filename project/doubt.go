@@ -361,21 +361,21 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 		})
 		return seen, true
 	}
-	changed = len(seen.Asks)+len(r.Asks) > 0 || seen.Stops
-	r.Asks, v.Stops = seen.Asks, seen.Stops
-	if seen.Stops {
+	r.Asks, v.Stops = seen.Asks, seen.Stops || seen.Holds && answered
+	changed = len(seen.Asks)+len(r.Asks) > 0 || v.Stops
+	if v.Stops {
 		r.State, r.Reason = reprise.Stopped, "an answer ends it: resuming it records that and starts nothing"
 	}
 	return seen, changed
 }
 
 // Foreseen is what resuming a run does before anything it starts has ended: the questions
-// it asks, the steps it starts, whether it ends the run on purpose instead, and whether
-// nothing is left to do then.
+// it asks, the steps it starts, whether it ends the run on purpose instead, whether it then
+// waits for a person without a question, and whether nothing is left to do then.
 type Foreseen struct {
-	Asks            []reprise.Asked
-	Starts          []reprise.Unit
-	Stops, Finishes bool
+	Asks                   []reprise.Asked
+	Starts                 []reprise.Unit
+	Stops, Holds, Finishes bool
 }
 
 // startsAt moves the resume point to what the engine starts, if a recorded answer settles
