@@ -290,7 +290,7 @@ func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding) error
 		// not have reached it. After an engine that left in good order nothing is on its
 		// way: then the file was changed on purpose.
 		closed := last.Kind == reprise.RunStopped
-		if s := w.run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
+		if s := w.files.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
 			closed = s.Status.Closed() // the agent wrote that itself, later
 		}
 		if f.Code == reprise.CodeMovedOn && w.filed && !closed && !w.gone() {
