@@ -56,8 +56,8 @@ func TrailerWord(id string) string {
 // placeholder if the word, which may come from a file, could mean something else to a
 // shell.
 func Pasted(word, placeholder string) string {
-	plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") == ""
-	if !plain || word == "" || len(word) > 200 || word[0] == '-' {
+	plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-:~@+") == ""
+	if !plain || word == "" || len(word) > 200 || strings.ContainsRune("-:~@+", rune(word[0])) { // in the middle these mean themselves in every shell
 		return placeholder
 	}
 	return word

@@ -7,8 +7,8 @@ import "testing"
 func TestPastedWordsMeanNothingElseToAShell(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
-		"004-export": "004-export", "4.2": "4.2", "../shop/a_b": "../shop/a_b",
-		"": "RUN", "-rf": "RUN", "a b": "RUN", "a;b": "RUN", "$(x)": "RUN", "a\nb": "RUN", "é": "RUN",
+		"004-export": "004-export", "4.2": "4.2", "../shop/a_b": "../shop/a_b", "master:2": "master:2", "T8~2": "T8~2", "a@b+c": "a@b+c",
+		"": "RUN", "-rf": "RUN", "~me": "RUN", "@a": "RUN", ":a": "RUN", "+a": "RUN", "a b": "RUN", "a;b": "RUN", "$(x)": "RUN", "a\nb": "RUN", "é": "RUN",
 	} {
 		if got := Pasted(word, "RUN"); got != want {
 			t.Errorf("%q: %q", word, got)

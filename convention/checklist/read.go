@@ -319,11 +319,11 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		run.Active(read.latest.MTime, read.latest.At(0))
 	}
 	for i := range read.items {
-		read.report(r, &read.items[i])
+		read.report(r, run.ID, &read.items[i])
 	}
 	for _, whole := range read.holding() {
 		if whole.stuck {
-			read.report(r, whole)
+			read.report(r, run.ID, whole)
 		}
 		read.reportWhole(r, run, whole)
 	}

@@ -144,8 +144,8 @@ func (l *list) reportUnfinished(r *doc.Reader, run *reprise.Run) {
 	}
 }
 
-// report reports what is odd about a task.
-func (l *list) report(r *doc.Reader, it *item) {
+// report reports what is odd about a task of a run.
+func (l *list) report(r *doc.Reader, run string, it *item) {
 	every := "each entry is done"
 	if l.family.Form == Boxes {
 		every = "every box is ticked"
@@ -174,7 +174,7 @@ func (l *list) report(r *doc.Reader, it *item) {
 			"%s is not started: %s, and the box here is open", it.id, it.held)
 	}
 	if gone := l.skippedNeeds(it); len(gone) > 0 && !decides.status.Closed() && len(l.openNeeds(it)) == 0 {
-		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "check whether it still makes sense; if so, remove the dependency, otherwise cancel the task",
+		warn(r, reprise.CodeAmbiguous, it.id, decides.source, "`reprise resume "+reprise.Pasted(run, "RUN")+" --skip "+reprise.Pasted(it.id, "STEP")+"` leaves it out too; if it still makes sense, remove the dependency",
 			"%s is not started: it needs %s, which was not done and will not be", it.id, named(gone))
 	}
 	if begun(decides.status) && !l.ready(it) {
