@@ -255,6 +255,9 @@ func (s *site) summary(r result) report.Summary {
 	if err := json.Unmarshal([]byte(r.out), &sum); err != nil {
 		s.Fatalf("exit %d: %v in %q, %s", r.code, err, r.out, r.err)
 	}
+	if null := regexp.MustCompile(`"(finished|failed|skipped|parked|left|reasons|questions|findings)":null`).FindString(r.out); null != "" {
+		s.Errorf("a list is null: %s", null)
+	}
 	return sum
 }
 

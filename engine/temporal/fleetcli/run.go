@@ -223,6 +223,8 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		return err
 	}
 	a.code, sum.Root = sum.Exit, filepath.Join(fleet.Clone, fleet.Folder)
+	// The server has null for a list without anything.
+	sum.Finished, sum.Failed = append([]report.WorkStep{}, sum.Finished...), append([]report.WorkStep{}, sum.Failed...)
 	if words := strings.Fields(sum.Next); len(words) > 1 && words[0] == "reprise" { // the clone does not have the run
 		here, _ := os.Getwd()
 		if sum.Next, err = fleet.Look(ctx, words[1], f.Ref.ID, here); err != nil {
