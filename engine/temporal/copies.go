@@ -302,7 +302,7 @@ func (h *handing) onBranch(ctx context.Context) (at *Checkout, theirs []journal.
 // more reports whether a copy has what the branch on the remote has not. The error is a
 // *DivergedError if the branch has what the copy has not, as well.
 func (h *handing) more(ctx context.Context, c *localCopy, theirs []journal.Entry) (bool, error) {
-	apart := &DivergedError{h.ref.ID, []string{c.place, h.remote()}}
+	apart := &DivergedError{h.ref.ID, []string{c.place, h.remote()}, h.linked(c)}
 	if c.dir == "" {
 		if err := h.readCommit(ctx, c); err != nil {
 			return false, err
@@ -392,7 +392,7 @@ func (h *handing) pick(ctx context.Context, some []*localCopy, branch string) (b
 		}
 	}
 	if best == nil && len(some) > 0 {
-		e := &DivergedError{Run: h.ref.ID}
+		e := &DivergedError{Run: h.ref.ID, linked: h.linked(some...)}
 		for _, c := range some {
 			e.Places = append(e.Places, c.place)
 		}
@@ -402,6 +402,16 @@ func (h *handing) pick(ctx context.Context, some []*localCopy, branch string) (b
 		return best, h.settled(ctx, best, best.dir, best.dir)
 	}
 	return best, h.settled(ctx, best, branch, h.remote())
+}
+
+// linked are the folders of those copies that are checkouts beside the clone, which git can remove.
+func (h *handing) linked(copies ...*localCopy) (dirs []string) {
+	for _, c := range copies {
+		if at, err := os.Lstat(filepath.Join(c.dir, ".git")); c.dir != "" && err == nil && !at.IsDir() && !sameFolder(c.dir, h.Clone) {
+			dirs = append(dirs, c.dir)
+		}
+	}
+	return dirs
 }
 
 // has reports whether a copy has all that another one has.
@@ -431,7 +441,7 @@ func (h *handing) settled(ctx context.Context, best *localCopy, dir, place strin
 			here, err := os.ReadFile(filepath.Join(c.dir, name))
 			there, err2 := os.ReadFile(filepath.Join(dir, name))
 			if name != "" && ((err == nil) != (err2 == nil) || !bytes.Equal(here, there)) {
-				return &DivergedError{h.ref.ID, []string{c.dir + " (" + name + " is not committed there)", place}}
+				return &DivergedError{h.ref.ID, []string{c.dir + " (" + name + " is not committed there)", place}, h.linked(c)}
 			}
 		}
 	}

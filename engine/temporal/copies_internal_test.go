@@ -172,8 +172,15 @@ func TestCheckouts_that_went_on_each_without_the_other_are_refused(t *testing.T)
 			t.Error("something was pushed or noted")
 		}
 	}
-	s.git(s.clone, "worktree", "remove", "--force", two)
 	s.fleet.Clone = s.clone
+	_, err := s.fleet.HandOver(t.Context(), s.run.Ref)
+	way := "git worktree remove --force " + two
+	if !strings.Contains(reprise.HintOf(err), "`"+way+"`") || !strings.Contains(reprise.HintOf(err), "--force "+one+"`") {
+		t.Errorf("the way out: %s", reprise.HintOf(err))
+	}
+	if out, err := shell(s.clone, way); err != nil {
+		t.Fatal(err, out)
+	}
 	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
 		t.Errorf("one was removed: %v", err)
 	}

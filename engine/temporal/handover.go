@@ -83,6 +83,7 @@ func (e *copiedError) Hint() string {
 type DivergedError struct {
 	Run    string
 	Places []string
+	linked []string // the checkouts among them that are beside the clone
 }
 
 func (e *DivergedError) Error() string {
@@ -92,7 +93,11 @@ func (e *DivergedError) Error() string {
 // Hint says what a person can do.
 func (e *DivergedError) Hint() string {
 	run := reprise.Pasted(e.Run, "RUN")
-	return fmt.Sprintf("see them: `git fetch origin %s && git worktree list && git log --oneline --graph --all`; if the branch is what counts: `git clone \"$(git remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again`; a checkout beside the clone that is not to count: `git worktree remove DIR`", Branch(e.Run), run)
+	hint := fmt.Sprintf("see them: `git fetch origin %s && git worktree list && git log --oneline --graph --all`; if the branch is what counts: `git clone \"$(git remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again`", Branch(e.Run), run)
+	for _, dir := range e.linked {
+		hint += fmt.Sprintf("; if nothing that was done in %[1]s is to count: `git worktree remove --force %[1]s`", reprise.Pasted(dir, "DIR"))
+	}
+	return hint
 }
 
 // Outcome implements the rule that outcomes have exit codes.
