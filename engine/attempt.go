@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -46,6 +47,9 @@ type Attempt struct {
 	Left, After []string
 	// Found is what of that git knows and no attempt can have changed, as it is on record.
 	Found []reprise.Expected
+	// Unlike are the files of other runs that git does not know and that were not as the last
+	// snapshot has them when it began.
+	Unlike []string
 	// Stash is the latest stash when it began, "" if there was none or that is unknown.
 	Stash string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
@@ -287,6 +291,13 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 		}
 		f.Left, f.After = w.leftSince(ctx, f)
 		f.Found = w.found(f, untracked)
+		if repo != nil && w.repo != nil {
+			kept, err := w.unlike(ctx, repo, f)
+			if err != nil {
+				return unanswered(repo, err)
+			}
+			f.Unlike = slices.Collect(maps.Keys(kept.was))
+		}
 	}
 	if err := w.expects(f); err != nil {
 		return err

@@ -1,14 +1,20 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"reprise"
+	"reprise/internal/durable"
+	"reprise/internal/gitx"
 	"reprise/project"
 )
 
@@ -68,8 +74,9 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 
 // tookRuns tells that runs which were open when an attempt at another one began, or open
 // steps of them, are gone, or acceptance criteria that it was not to write: nobody would
-// miss them later. It is nil where none is, and where git does not know what they were, except
-// for the criteria of the run itself. What was uncommitted before is not the attempt's doing.
+// miss them later. It is nil where none is, and where neither git nor a snapshot knows what they
+// were, except for the criteria of the run itself. What was uncommitted before and is not in the
+// snapshot is not the attempt's doing.
 // Steps of others that are closed are put in doubt there: no attempt of theirs did it.
 func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	began := w.hist.Step(f.Step).First // an attempt that is done again does not begin with what the one before it left
@@ -92,6 +99,15 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 			was[rel] = content
 		}
 	}
+	kept, err := w.unlike(ctx, repo, f)
+	if err != nil {
+		return nil, unanswered(repo, err)
+	}
+	for name, content := range kept.was {
+		if !slices.Contains(f.Unlike, name) && !f.leaves("", name) {
+			was[name] = content
+		}
+	}
 	if len(was) == 0 {
 		return nil, nil
 	}
@@ -108,8 +124,100 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	}
 	return &Wrote{
 		Status: reprise.Unknown, Gone: true,
-		Text: fmt.Sprintf("left the project without %s, still open when it began; %s, in the folder where it worked", strings.Join(gone, ", "), bringsBack(f.Dir, f.Head, missed.Files)),
+		Text: fmt.Sprintf("left the project without %s, still open when it began; %s, in the folder where it worked", strings.Join(gone, ", "), kept.bringsBack(w.prefix(), f, missed.Files)),
 	}, nil
+}
+
+// kept is what a snapshot has of files of other runs that git does not know, and that are no
+// longer like that.
+type kept struct {
+	snap *durable.Snapshot
+	was  map[string][]byte
+}
+
+// unlike looks what was changed since the last snapshot before an attempt in the files of other
+// runs that the commit which it began on does not have as they were then.
+func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept, err error) {
+	if w.store == nil || f.Inside != "" {
+		return k, nil
+	}
+	if k.snap, err = w.store.Before(f.Began); err != nil || k.snap == nil || k.snap.Tree == nil {
+		return k, err
+	}
+	others := map[string]bool{}
+	for _, at := range k.snap.Ignored {
+		others[at] = at != w.ref.Path
+	}
+	var entries []durable.TreeEntry
+	for _, e := range k.snap.Tree.Entries {
+		for at := string(e.Path); at != "." && gitx.StateType(string(e.Path)); at = path.Dir(at) {
+			if other, known := others[at]; other {
+				entries = append(entries, e)
+				break
+			} else if known {
+				break
+			}
+		}
+	}
+	var known []string
+	if len(entries) > 0 && f.Head != "" {
+		if known, err = repo.Files(ctx, f.Head); err != nil {
+			return k, err
+		}
+	}
+	slices.Sort(known)
+	var blobs []string
+	entries = slices.DeleteFunc(entries, func(e durable.TreeEntry) bool {
+		name := w.prefix() + string(e.Path)
+		_, has := slices.BinarySearch(known, name)
+		if has && (f.Dirty == nil || !slices.Contains(*f.Dirty, name)) {
+			return true
+		}
+		blobs = append(blobs, e.Blob)
+		return false
+	})
+	contents, err := repo.Blobs(ctx, blobs)
+	k.was = map[string][]byte{}
+	for i, content := range contents {
+		name := string(entries[i].Path)
+		now, err := fs.ReadFile(w.store, name)
+		if content != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(now, content)) {
+			k.was[name] = content
+		}
+	}
+	return k, err
+}
+
+// bringsBack says which commands bring files back, some of which only the snapshot has.
+func (k *kept) bringsBack(prefix string, f *Attempt, files []string) string {
+	var ours []string
+	theirs := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+		for was := range k.was {
+			if was == name || strings.HasPrefix(was, name+"/") {
+				ours = append(ours, reprise.Pasted(name, "FILE"))
+				return true
+			}
+		}
+		return false
+	})
+	var how []string
+	if len(theirs) > 0 {
+		how = append(how, bringsBack(f.Dir, f.Head, theirs))
+	}
+	if restore := "git restore --source=" + k.ref() + ":files -- " + strings.Join(ours, " "); len(ours) > 0 && prefix == "" && len(restore) <= 2*maxNamed {
+		how = append(how, "`"+restore+"` brings back what git does not know")
+	} else if len(ours) > 0 {
+		how = append(how, "`reprise undo "+k.snap.ID+"` brings back what git does not know, and takes back what the run did since")
+	}
+	return strings.Join(how, "; ")
+}
+
+// ref is the ref that has the files of the snapshot.
+func (k *kept) ref() string {
+	if k.snap == nil || k.snap.Tree == nil {
+		return ""
+	}
+	return k.snap.Tree.Ref
 }
 
 // doubtClosed records in the journals of other runs that an attempt closed steps of them. A run

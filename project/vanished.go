@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,10 +32,43 @@ type Closed struct {
 	Marked []reprise.Event
 }
 
+// Places gives where the runs of a project are, as a run sees it.
+func Places(dir string, own reprise.Ref) (out []string, err error) {
+	fsys, err := openBeside(dir, own)
+	if err != nil {
+		return nil, err
+	}
+	defer fsys.Close()
+	for _, e := range convention.All() {
+		refs, err := e.Find(fsys)
+		if err != nil {
+			return nil, fmt.Errorf("look for runs: %w", err)
+		}
+		for _, ref := range refs {
+			out = append(out, ref.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// openBeside opens a project to look for the runs beside one. A folder beside its own counts
+// though git ignores it.
+func openBeside(dir string, own reprise.Ref) (*tree.FS, error) {
+	marks := convention.Marks()
+	if in := path.Dir(path.Dir(own.Path)); in != "." {
+		beside, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(in))) // the tree reports it
+		for _, e := range beside {
+			marks = append(marks, e.Name())
+		}
+	}
+	return tree.Open(dir, tree.Options{Marks: marks})
+}
+
 // Vanished tells what a project misses. It leaves out one run, whose own journal tells, and what
 // that run is in the eyes of others.
 func Vanished(ctx context.Context, dir string, was map[string][]byte, own *reprise.Run) (*Missed, error) {
-	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
+	fsys, err := openBeside(dir, own.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +99,7 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 			return nil, fmt.Errorf("look for runs: %w", err)
 		}
 		for _, ref := range before {
-			there := slices.Contains(now, ref)
+			there := slices.Contains(now, ref) || isIn(fsys, ref)
 			if together(ref, but) || there && !slices.ContainsFunc(then.lost(), func(name string) bool { return within(name, ref.Path) }) {
 				continue
 			}
@@ -138,6 +173,12 @@ func outermost(fsys fs.FS, name string) string {
 		name = dir
 	}
 	return name
+}
+
+// isIn reports whether something is at the place of a run, which git may ignore.
+func isIn(fsys fs.FS, ref reprise.Ref) bool {
+	_, err := fs.Stat(fsys, ref.Path)
+	return err == nil
 }
 
 func openSteps(r *reprise.Run) (out []string) {

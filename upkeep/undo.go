@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/project"
 )
 
 // maxStateFiles bounds how many files of one run a snapshot copies; the working
@@ -52,6 +53,14 @@ func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note s
 				o.Writes = append(o.Writes, durable.FileState{Path: name, Hash: h})
 			}
 		}
+	}
+	if len(runs) > 0 {
+		// An agent can remove or change what git does not know as well.
+		places, err := project.Places(store.Dir(), runs[0].Ref)
+		if err != nil {
+			return "", err
+		}
+		o.Ignored = append(o.Ignored, slices.DeleteFunc(places, func(name string) bool { return !inProject(name) })...)
 	}
 	slices.Sort(files)
 	o.Files = slices.DeleteFunc(slices.Compact(files), func(name string) bool { return slices.Contains(aside, name) })

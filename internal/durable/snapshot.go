@@ -243,6 +243,21 @@ func (s *Store) Snapshots() ([]Snapshot, error) {
 	return out, err
 }
 
+// Before gives the last snapshot that was taken before a time, nil if there is none.
+func (s *Store) Before(at time.Time) (*Snapshot, error) {
+	ids, err := s.snapshotIDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		snap, err := s.loadSnapshot(id)
+		if err != nil || !snap.At.After(at) {
+			return snap, err
+		}
+	}
+	return nil, nil
+}
+
 func (s *Store) loadSnapshot(id string) (*Snapshot, error) {
 	if len(id) != 6 || strings.Trim(id, "0123456789") != "" {
 		return nil, fmt.Errorf("read snapshot %q: not the number of one", id)

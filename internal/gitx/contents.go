@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,15 @@ func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 		}
 	}
 	return out, err
+}
+
+// Blobs gives the contents of files by the names of git for them; nil for what is no file of
+// bearable size.
+func (r *Repo) Blobs(ctx context.Context, names []string) ([][]byte, error) {
+	if i := slices.IndexFunc(names, func(name string) bool { return !objectName(name) }); i >= 0 {
+		return nil, fmt.Errorf("read %q: not the name of a file of git", names[i])
+	}
+	return r.objects(ctx, names)
 }
 
 // objects fetches files by what git calls them, in one call. The content is nil for what
