@@ -16,6 +16,7 @@ import (
 	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/internal/redact"
+	"reprise/journal"
 	"reprise/project"
 )
 
@@ -41,10 +42,11 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if err != nil {
 		return nil, err
 	}
+	var w *work
+	defer func() { err = e.writeAgain(ctx, w, err) }()
 	defer store.Release()
 	defer func() { err = leaveWord(store, err) }()
-	w, err := e.open(ctx, store, ref, nil)
-	if err != nil {
+	if w, err = e.open(ctx, store, ref, nil); err != nil {
 		return nil, err
 	}
 	w.choice = c
@@ -74,6 +76,31 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 		return w.sum, err
 	}
 	return w.sum, w.contested(ctx)
+}
+
+// writeAgain writes the journal of a run again, as far as it is known here, where something
+// removed it while the run was worked on: what an attempt left would count without it. One that
+// is there is left alone.
+func (e *Engine) writeAgain(ctx context.Context, w *work, cause error) error {
+	if w == nil || !errors.Is(cause, durable.ErrFenced) {
+		return cause
+	}
+	store, _, err := e.take(context.WithoutCancel(ctx))
+	if err != nil {
+		return cause // someone else is at work there
+	}
+	defer store.Release()
+	w = w.last()
+	if account, err := journal.ReadAccount(store, journal.Name(w.ref)); err != nil || len(account.Entries) > 0 {
+		return cause
+	}
+	j, err := journal.Open(store, w.layout, w.ref)
+	for i := range w.events {
+		if err == nil {
+			err = j.Note(w.events[i])
+		}
+	}
+	return errors.Join(cause, err)
 }
 
 // unanswerable makes a run that asks about its files refuse to continue where a close look
