@@ -20,6 +20,7 @@ import (
 	"reprise/journal"
 	"reprise/project"
 	"reprise/prompt"
+	"reprise/settings"
 	"reprise/worktree"
 )
 
@@ -59,6 +60,9 @@ type Attempt struct {
 	// AtStart are the hashes of the expected files when its agent was started; nil if
 	// unknown.
 	AtStart map[string]reprise.Hash
+	// Settings is the hash of the settings then, zero if there were none, that is unknown or it
+	// was told that they changed.
+	Settings reprise.Hash
 
 	Account   string // what a limit that it runs into closes
 	Through   bool   // it has shown that no limit stands in its way
@@ -144,6 +148,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 			f.AtStart[e.Path] = now
 		}
 	}
+	f.Settings, _ = w.hash(path.Join(f.Inside, settings.FileName)) // what cannot be read is unknown
 	// crash: intent-recorded
 	w.countLaunch(f, 1)
 	return w.setOff(ctx, f)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 
 	"reprise"
 	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/project"
+	"reprise/settings"
 )
 
 // opened gives the steps that are open while an attempt begins, where it is to close its
@@ -124,4 +126,24 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 		return err
 	}
 	return w.load()
+}
+
+// tellSettings tells that the settings are not what they were when an attempt began: they say
+// what is started here, and are committed with its work.
+func (w *work) tellSettings(f *Attempt) {
+	name := path.Join(f.Inside, settings.FileName)
+	now, err := w.hash(name)
+	if f.Settings.IsZero() || err != nil || now == f.Settings {
+		return
+	}
+	f.Settings = reprise.Hash{}
+	what := "changed"
+	if now.IsZero() {
+		what = "removed"
+	}
+	w.notice(reprise.Finding{
+		Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: f.Step, Source: reprise.Source{File: name},
+		Message: name + ", which says what is started here, was " + what + " while " + f.Step + " was at work",
+		Hint:    "look at it before you resume; `git log -p -- " + reprise.Pasted(name, "FILE") + "` shows what it was",
+	})
 }

@@ -51,6 +51,7 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 	if err := w.load(); err != nil && !w.tookAway(s, err) {
 		return err
 	}
+	w.tellSettings(&s.Attempt)
 	if err := w.tellOverstepped(ctx, s); err != nil {
 		return err
 	}
