@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -148,41 +145,40 @@ func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept,
 	for _, at := range k.snap.Ignored {
 		others[at] = at != w.ref.Path
 	}
-	var entries []durable.TreeEntry
+	is := map[string]string{}
 	for _, e := range k.snap.Tree.Entries {
 		for at := string(e.Path); at != "." && gitx.StateType(string(e.Path)); at = path.Dir(at) {
-			if other, known := others[at]; other {
-				entries = append(entries, e)
-				break
-			} else if known {
+			if other, known := others[at]; known {
+				if other {
+					is[w.prefix()+string(e.Path)] = e.Blob
+				}
 				break
 			}
 		}
 	}
-	var known []string
-	if len(entries) > 0 && f.Head != "" {
+	names, err := repo.Unlike(is)
+	if err != nil || len(names) == 0 {
+		return k, err
+	}
+	var known, blobs []string
+	if f.Head != "" {
 		if known, err = repo.Files(ctx, f.Head); err != nil {
 			return k, err
 		}
 	}
 	slices.Sort(known)
-	var blobs []string
-	entries = slices.DeleteFunc(entries, func(e durable.TreeEntry) bool {
-		name := w.prefix() + string(e.Path)
+	names = slices.DeleteFunc(names, func(name string) bool {
 		_, has := slices.BinarySearch(known, name)
-		if has && (f.Dirty == nil || !slices.Contains(*f.Dirty, name)) {
-			return true
-		}
-		blobs = append(blobs, e.Blob)
-		return false
+		return has && (f.Dirty == nil || !slices.Contains(*f.Dirty, name))
 	})
+	for _, name := range names {
+		blobs = append(blobs, is[name])
+	}
 	contents, err := repo.Blobs(ctx, blobs)
 	k.was = map[string][]byte{}
 	for i, content := range contents {
-		name := string(entries[i].Path)
-		now, err := fs.ReadFile(w.store, name)
-		if content != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(now, content)) {
-			k.was[name] = content
+		if content != nil {
+			k.was[strings.TrimPrefix(names[i], w.prefix())] = content
 		}
 	}
 	return k, err

@@ -226,6 +226,23 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(Edited), 
 	return cmp.Or(err, over)
 }
 
+// Unlike gives the files of the checkout, by their names below the top, that do not have the
+// content with the name of git beside each, in order. What cannot be read is not among them.
+func (r *Repo) Unlike(is map[string]string) (out []string, err error) {
+	root, err := os.OpenRoot(r.top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for name, want := range is {
+		if now := blobAt(root, Edited{Name: name, Is: want}); now != "" && now != want {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
 // blobAt is the name that git would give to what an edited file holds now, as long as its
 // others are: zeros where nothing is there, "" where that cannot be told. Of a submodule it is
 // the commit that is checked out there; a folder or a pipe in place of a file is no file.
