@@ -266,6 +266,8 @@ type Run struct {
 	indexedSteps int
 	// filed is the state according to the files alone, once the journal was recalled.
 	filed State
+	// lostBy are those of Unread that only what steps are said to be proves to be missing.
+	lostBy []loss
 }
 
 // Uncommitted stands for a commit not made yet.

@@ -64,6 +64,33 @@ func (r *Run) Lose(file, message, hint string) {
 	})
 }
 
+// LoseBy is Lose where all that proves it is what these steps are said to be.
+func (r *Run) LoseBy(steps []string, file, message, hint string) {
+	if slices.Contains(r.Unread, file) {
+		return
+	}
+	r.Lose(file, message, hint)
+	r.lostBy = append(r.lostBy, loss{file, steps})
+}
+
+// loss is a file that is missing by what steps are said to be.
+type loss struct {
+	file  string
+	steps []string
+}
+
+// Refute takes back that a file is missing where what every step is said to be that proves
+// it is explained by something else.
+func (r *Run) Refute(explained func(step string) bool) {
+	for _, l := range r.lostBy {
+		if slices.ContainsFunc(l.steps, func(id string) bool { return !explained(id) }) {
+			continue
+		}
+		r.Unread = slices.DeleteFunc(slices.Clone(r.Unread), func(file string) bool { return file == l.file })
+		r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Source.File == l.file && f.Code == CodeUnreadable })
+	}
+}
+
 // permit says how to make a file or folder readable. A path becomes part of the command
 // only if it means the same in every shell.
 func permit(file string) string {

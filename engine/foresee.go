@@ -44,9 +44,10 @@ func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.For
 		out.Asks = append(out.Asks, askedIn(ev))
 	}
 	if starts != nil {
-		sum := starts.last().sum
+		last := starts.last()
+		sum := last.sum
 		out.Starts, out.Stops, out.Finishes = starts.units, sum.State == reprise.Stopped, sum.Action == reprise.Finish
-		out.Holds = sum.Action == reprise.Ask && len(starts.units)+len(asked)+len(sum.Questions) == 0
+		out.Holds = len(starts.units)+len(asked) == 0 && last.decide().Holds(last.run)
 	}
 	return out, err
 }

@@ -361,7 +361,7 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 		})
 		return seen, true
 	}
-	r.Asks, v.Stops = seen.Asks, seen.Stops || seen.Holds && answered
+	r.Asks, v.Stops = seen.Asks, seen.Stops || seen.Holds && answered && d.Action == reprise.Start
 	changed = len(seen.Asks)+len(r.Asks) > 0 || v.Stops
 	if v.Stops {
 		r.State, r.Reason = reprise.Stopped, "an answer ends it: resuming it records that and starts nothing"

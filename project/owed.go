@@ -105,6 +105,24 @@ func (v *View) sentBack(fsys fs.FS, book reprise.Playbook) {
 	}
 }
 
+// explained reports whether the journal knows where it comes from that the files call a step
+// done: its end is on record here, or it was open when an attempt began that was not accepted
+// and may have written it.
+func (v *View) explained(id string) bool {
+	if s := v.Run.Step(id); s != nil && (s.Claimed || s.Ended > 0) {
+		return true
+	}
+	if !slices.ContainsFunc(v.History.Listed, func(l reprise.Listed) bool { return l.ID == id }) {
+		return false
+	}
+	for _, h := range v.History.Steps {
+		if h.Open != nil || h.Owed != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // notOver opens a run that its files call over, and drops what they say of that.
 func (v *View) notOver(why string) {
 	r := v.Run

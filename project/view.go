@@ -137,6 +137,7 @@ func newView(rec Record, s Scope) *View {
 // v.Run, which must not be v.Files.
 func (v *View) tell(ctx context.Context, s *Scope) {
 	v.recall(s)
+	v.Run.Refute(v.explained)
 	book := s.Playbook
 	if book == nil {
 		book, _ = convention.Playbook(v.Run.Layout, v.Run.Kind) // a run without one is never worked on

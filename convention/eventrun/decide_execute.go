@@ -68,11 +68,14 @@ func (m *model) checkLogs() {
 	if makers && !recorded || !makers && !lead {
 		return
 	}
+	var verified []string
 	for _, s := range m.steps {
 		if t := s.events; t != nil && t.kind == taskDone && !t.made && actor(m.sourceOf(t.last).File) == "verifier" {
-			m.run.Lose(dir, fmt.Sprintf("%s is verified, but no log shows that it was implemented: a log is missing or cut off, and its content is unknown", doc.Clip(s.ID, 60)), hint)
-			return
+			verified = append(verified, s.ID)
 		}
+	}
+	if len(verified) > 0 {
+		m.run.LoseBy(verified, dir, fmt.Sprintf("%s is verified, but no log shows that it was implemented: a log is missing or cut off, and its content is unknown", doc.Clip(verified[0], 60)), hint)
 	}
 }
 
