@@ -46,8 +46,8 @@ type KindFacts struct {
 	Given bool
 	// Document: its state is a document that also defines what the work is measured by.
 	Document bool
-	// Stories: its steps are stories, each a run of its own.
-	Stories bool
+	// Stories: its steps are stories, each a run of its own. Hosts: a step may be one.
+	Stories, Hosts bool
 	// Tries: every try is a run of its own, superseded by a later one.
 	Tries bool
 	// Inert: the files of its steps are plans and never carry a status.
@@ -78,7 +78,7 @@ var kinds = []KindFacts{
 	{Kind: KindStory, Startable: true, Phased: true, Kept: true, Document: true},
 	{Kind: KindSpecPipeline, Startable: true, Phased: true},
 	{Kind: KindQALoop, Startable: true, Phased: true, Later: []Stage{{Name: "fix-*"}, {"review-*", true}}},
-	{Kind: KindEpic, Startable: true, Phased: true, Stories: true, Later: []Stage{{Name: "wave-*-gate"}, {"final-gate", true}, {Name: "merge"}}},
+	{Kind: KindEpic, Startable: true, Phased: true, Stories: true, Hosts: true, Later: []Stage{{Name: "wave-*-gate"}, {"final-gate", true}, {Name: "merge"}}},
 	{Kind: KindSpecLoop, Startable: true, Tries: true},
 	{Kind: KindBuild, Startable: true, Tries: true, Checkout: true, Grows: true, Later: []Stage{{Name: "qa-fix"}, {"qa-review", true}}},
 	{
@@ -92,7 +92,7 @@ var kinds = []KindFacts{
 		},
 	},
 	{Kind: KindTasks, Startable: true, ByUnit: true, Kept: true, Given: true},
-	{Kind: KindWorkflow, Phased: true, Given: true},
+	{Kind: KindWorkflow, Phased: true, Given: true, Hosts: true},
 }
 
 // Kinds returns the facts about all kinds, in the order of help texts.

@@ -112,6 +112,9 @@ type Git struct {
 	// Unmerged are files of open runs on other local branches, and on those of the fleet as the
 	// remotes had them, that have commits changing them which the head does not have.
 	Unmerged []Unmerged
+	// Fleet says which runs the fleet has, as its branches say on the remotes when they were
+	// last asked, where the head does not have these.
+	Fleet []FleetMark
 	// Known says, for each hash recorded in a ledger, whether the repository has that
 	// commit.
 	Known map[string]bool
@@ -138,8 +141,13 @@ type Unmerged struct {
 	Branch string
 	At     time.Time // of the last commit that changed any of it
 	Files  map[string][]byte
-	// Mark is the file there which says that the fleet has the run of this branch, "" if none does.
-	Mark string
+}
+
+// FleetMark says that the fleet has the run of a journal.
+type FleetMark struct {
+	File   string // that says so, beside the journal
+	Branch string // that has the file
+	Run    string // on whose behalf: that of the journal, or one around it; "" if the file does not tell
 }
 
 // Version is a file as a commit left it.

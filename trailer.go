@@ -90,8 +90,24 @@ func TrailerStep(value string) (run, step, life string, accepted, ok bool) {
 	return run, step, life, accepted, ok
 }
 
+// FleetBranches is what the branches of the fleet begin with.
+const FleetBranches = "reprise/"
+
 // FleetBranch is the branch on which the fleet works on a run.
-func FleetBranch(id string) string { return "reprise/" + RefWord(id) }
+func FleetBranch(id string) string { return FleetBranches + RefWord(id) }
+
+// MarkText is the first line of the files which say that the fleet has a run, and those inside
+// it.
+func MarkText(id string) string { return FleetBranch(id) + " " + id + "\n" }
+
+// MarkedFor reads which run a file with MarkText is for, "" if it does not tell.
+func MarkedFor(text []byte) string {
+	line, _, _ := strings.Cut(string(text), "\n")
+	if branch, id, _ := strings.Cut(line, " "); id != "" && branch == FleetBranch(id) {
+		return id
+	}
+	return ""
+}
 
 // RefWord makes a name that can be a part of a ref. Different names stay different.
 func RefWord(id string) string {

@@ -187,11 +187,10 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		return 1
 	})
 	ask.Unmerged = runPaths(slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r == nil || !r.State.Open() }))
-	ask.Mark = opts.FleetMark
+	if opts.FleetMark != "" {
+		ask.Fleet, ask.Mark = reprise.FleetBranches, opts.FleetMark
+	}
 	for _, r := range ordered {
-		if r.State.Open() && opts.FleetMark != "" {
-			ask.Tracked = append(ask.Tracked, reprise.FleetBranch(r.ID))
-		}
 		if r.Branch != "" {
 			ask.Branches = append(ask.Branches, r.Branch)
 		}

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,9 +39,9 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		last := j.lastHere(homes, r, opts)
 		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver {
-			r.Report(handedOver(r, last.Text))
-		} else if file := j.fleetMark(homes, r); file != "" {
-			r.Report(onFleet(r, file))
+			r.Report(handedOver(r, r.ID, last.Text))
+		} else if file, outer := j.fleetMark(homes, r); file != "" {
+			r.Report(onFleet(r, outer, file))
 		}
 		ours := last.At
 		for _, dir := range Around(j.Root, r.Path) {
@@ -79,6 +78,10 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 			}
 		case blocking >= 0:
 			out[runs[i]] = r.Findings[blocking]
+		default: // the run around it, or a branch, may have said so
+			if at := handedAt(runs[i]); at >= 0 {
+				out[runs[i]] = runs[i].Findings[at]
+			}
 		}
 	}
 	return out
@@ -144,40 +147,6 @@ func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 		Code: reprise.CodeElsewhere, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: dir},
 		Message: message, Hint: fmt.Sprintf("resume it there: `reprise resume -C %s`", reprise.Pasted(dir, "DIR")),
 	}
-}
-
-// handedOver reports that a run goes on on a branch of the remote.
-func handedOver(r *reprise.Run, branch string) reprise.Finding {
-	return reprise.Finding{
-		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
-		Message: "it was handed to the fleet, which works on it on the branch " + branch + "; this is an old copy",
-		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s`, which names the commands that continue it", reprise.Pasted(r.ID, "RUN")),
-	}
-}
-
-// onFleet reports that the fleet has a run open, as its branch says, which is checked out here.
-func onFleet(r *reprise.Run, file string) reprise.Finding {
-	name := reprise.Pasted(r.ID, "RUN")
-	return reprise.Finding{
-		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: file},
-		Message: fmt.Sprintf("the fleet has it open, as its branch says; `reprise-fleet stop %s` ends that", name),
-		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if its server is gone for good: `reprise-fleet stop %s --server-gone`; `rm %s` takes the run over as it is here",
-			name, name, reprise.Pasted(file, "FILE")),
-	}
-}
-
-// fleetMark returns the file which says that the fleet has a run open, "" if it has not. A
-// folder that cannot be looked at blocks by itself: the journal is there as well.
-func (j *Judgement) fleetMark(homes map[string]*home, r *reprise.Run) string {
-	h := homeAt(homes, j.Root)
-	if h == nil {
-		return ""
-	}
-	file := durable.FleetMark(cmp.Or(h.named(r.Ref), journal.Name(r.Ref)))
-	if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(file))); err != nil {
-		return ""
-	}
-	return file
 }
 
 // lastHere returns what was last recorded about a run in the project's own state folder.

@@ -3,14 +3,18 @@
 package project_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/internal/gitx/gittest"
+	"reprise/journal"
+	"reprise/project"
 )
 
 // A clone that has fetched the branch of a run knows that the fleet has it, or what was done
@@ -19,7 +23,10 @@ func TestA_run_that_the_fleet_has_is_known_by_its_branch(t *testing.T) {
 	t.Parallel()
 	const tasks = "specs/003-z/tasks.md"
 	open := "# Tasks\n\n- [ ] T001 Make one\n- [ ] T002 Make two\n"
-	mark := durable.FleetMark("speckit-003-z")
+	markOf := func(id string) string {
+		return durable.FleetMark(journal.Name(reprise.Ref{Layout: "speckit", ID: id, Path: "specs/" + id + "/tasks.md"}))
+	}
+	mark, other := markOf("003-z"), markOf("004-y")
 	for name, c := range map[string]struct {
 		there map[string]string // files of the branch
 		then  [][]string        // calls of git
@@ -36,8 +43,14 @@ func TestA_run_that_the_fleet_has_is_known_by_its_branch(t *testing.T) {
 		"the fleet has left it since": {map[string]string{mark: "reprise/003-z\n"}, [][]string{
 			{"branch", "reprise/003-z", "side"}, {"update-ref", "refs/remotes/origin/reprise/003-z", "main"},
 		}, "", reprise.Start},
-		"the fleet has another run": {map[string]string{mark: "reprise/004-y\n"}, [][]string{
+		"the fleet has another run": {map[string]string{other: "reprise/004-y 004-y\n"}, [][]string{
 			{"update-ref", "refs/remotes/origin/reprise/004-y", "side"},
+		}, "", reprise.Start},
+		"the fleet has a run around it": {map[string]string{mark: "reprise/004-y 004-y\n", other: "reprise/004-y 004-y\n"}, [][]string{
+			{"update-ref", "refs/remotes/origin/reprise/004-y", "side"},
+		}, reprise.CodeHandedOver, reprise.Refuse},
+		"the fleet has a run around it, and its branch is merged": {map[string]string{mark: "reprise/004-y 004-y\n"}, [][]string{
+			{"update-ref", "refs/remotes/origin/reprise/004-y", "side"}, {"merge", "-q", "--ff-only", "side"}, {"rm", "-q", mark},
 		}, "", reprise.Start},
 		"the fleet has finished it": {map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, [][]string{
 			{"update-ref", "refs/remotes/origin/reprise/003-z", "side"},
@@ -78,7 +91,108 @@ func TestA_run_that_the_fleet_has_is_known_by_its_branch(t *testing.T) {
 				}
 			}
 			if codes != c.code || j.Decisions[r].Action != c.want {
-				t.Errorf("%s %q: %+v", j.Decisions[r].Action, codes, r.Findings)
+				t.Errorf("%s %q: %+v %+v", j.Decisions[r].Action, codes, r.Ref, r.Findings)
+			}
+		})
+	}
+}
+
+// What is inside a run that the fleet has is the fleet's with it: a story of an epic, and the QA
+// loop of one, in the clone that gave the epic away as in a checkout of its branch. (issue 19)
+func TestWhat_is_inside_a_run_that_the_fleet_has_is_the_fleets(t *testing.T) {
+	t.Parallel()
+	const epic = ".aiox/epic-9-state.yaml"
+	files := map[string]string{
+		"docs/stories/EPIC-9-EXECUTION.yaml": "epic_id: \"9\"\ntitle: Things\nwaves:\n  - number: 1\n    stories:\n      - {id: \"9.1\", title: T}\n",
+		"docs/stories/9.1.story.md":          "# Story 9.1: T\n\n**Status:** Ready\n\n## Acceptance Criteria\n1. x\n\n## Tasks\n- [ ] do\n",
+		"docs/stories/9.2.story.md":          "# Story 9.2: T\n\n**Status:** Ready\n\n## Acceptance Criteria\n1. x\n\n## Tasks\n- [ ] do\n",
+		epic:                                 "epic_state:\n  epicId: \"9\"\n  execution_plan: docs/stories/EPIC-9-EXECUTION.yaml\n  status: active\n  current_wave: 1\n  total_waves: 1\n  waves:\n    1:\n      status: pending\n      stories:\n        \"9.1\": {status: pending}\n",
+	}
+	ref := reprise.Ref{Layout: "orchestrate", ID: "9", Path: epic, Kind: reprise.KindEpic}
+	for _, given := range []bool{false, true} {
+		dir := t.TempDir()
+		for name, text := range files {
+			gittest.Write(t, dir, name, text)
+		}
+		if given {
+			gittest.Write(t, dir, durable.FleetMark(journal.Name(ref)), reprise.MarkText("9"))
+		}
+		j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range j.Runs {
+			has := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
+				return f.Code == reprise.CodeHandedOver && strings.Contains(f.Hint, "`reprise-fleet stop 9`")
+			})
+			if inside := r.ID == "9" || r.ID == "9.1"; has != (given && inside) || has != (j.Decisions[r].Action == reprise.Refuse) {
+				t.Errorf("given %v: %s: %s %+v", given, r.ID, j.Decisions[r].Action, r.Findings)
+			}
+		}
+		if len(j.Runs) != 3 {
+			t.Errorf("%d runs", len(j.Runs))
+		}
+	}
+}
+
+// A clone that gave a run to the fleet says what came of it, once it has fetched that: whoever
+// reads it is told the command that goes on from there. (issue 19)
+func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
+	t.Parallel()
+	const tasks = "specs/003-z/tasks.md"
+	open := "# Tasks\n\n- [ ] T001 Make one\n- [ ] T002 Make two\n"
+	ref := reprise.Ref{Layout: "speckit", ID: "003-z", Path: tasks, Kind: reprise.KindTasks}
+	for name, c := range map[string]struct {
+		there map[string]string
+		want  []string
+	}{
+		"nothing is known yet": {nil, []string{"works on it", "`reprise-fleet stop 003-z`"}},
+		"it is at work":        {map[string]string{durable.FleetMark(journal.Name(ref)): reprise.MarkText("003-z")}, []string{"works on it", "`reprise-fleet stop 003-z`"}},
+		"it was stopped":       {map[string]string{tasks: strings.Replace(open, "[ ]", "[x]", 1)}, []string{"has left it open", "`reprise-fleet stop 003-z`"}},
+		"it is finished":       {map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := gittest.Folder(t)
+			env := gittest.Environ(dir)
+			gittest.Begin(t, dir, env)
+			gittest.Write(t, dir, "specs/003-z/spec.md", "# Z\n")
+			gittest.Write(t, dir, tasks, open)
+			gittest.Commit(t, dir, env, "base")
+			if c.there != nil {
+				gittest.Run(t, dir, env, "checkout", "-q", "-b", "side")
+				for file, text := range c.there {
+					gittest.Write(t, dir, file, text)
+				}
+				gittest.Commit(t, dir, env, "reprise: 003-z")
+				gittest.Run(t, dir, env, "update-ref", "refs/remotes/origin/reprise/003-z", "side")
+				gittest.Run(t, dir, env, "checkout", "-q", "main")
+				gittest.Run(t, dir, env, "branch", "-q", "-D", "side")
+			}
+			store, err := durable.Open(dir, durable.Options{Now: time.Now})
+			if err == nil {
+				_, err = store.Take(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := journal.Open(store, convention.Find(ref.Layout), ref)
+			if err == nil {
+				err = log.Note(reprise.Event{Kind: reprise.EngineLeft, At: time.Now(), Actor: "reprise-fleet", Outcome: reprise.HandedOver, Text: reprise.FleetBranch("003-z")})
+			}
+			if err = errors.Join(err, store.Release()); err != nil {
+				t.Fatal(err)
+			}
+			j := judged(t, dir, time.Now())
+			r := j.Find(ref)
+			at := slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
+			if at < 0 || j.Decisions[r].Action != reprise.Refuse {
+				t.Fatalf("%s: %+v", j.Decisions[r].Action, r.Findings)
+			}
+			for _, want := range c.want {
+				if f := r.Findings[at]; !strings.Contains(f.Message+f.Hint, want) {
+					t.Errorf("no %q: %+v", want, f)
+				}
 			}
 		})
 	}

@@ -150,6 +150,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		world.Apply(r, set)
 		j.views[r].Again = forgetRedone(r, opts.From)
 	}
+	handInside(files, runs)
 	for _, r := range runs {
 		v := j.views[r]
 		v.Observed = j.Observed
@@ -216,8 +217,16 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	if full := noRoom(j.Root, r); full != nil {
 		r.Report(*full)
 	}
+	markedOn(r, o.Git)
 	examine.Apply(r, o, examine.Every)
-	return reprise.Next(r, o, reprise.Policy{})
+	v := &View{Run: r, Observed: o, Decision: reprise.Next(r, o, reprise.Policy{})}
+	if v.Decision.Action == reprise.Start {
+		if f := v.blockedBelow(os.DirFS(j.Root)); f != nil {
+			r.Report(*f)
+			v.decide(reprise.Policy{})
+		}
+	}
+	return v.Decision
 }
 
 // forgetRedone removes findings about work that is repeated, and returns the steps
@@ -373,7 +382,7 @@ func settled(g *reprise.Git) *reprise.Git {
 		return nil
 	}
 	c := *g
-	c.Commits, c.Past, c.Unmerged = nil, nil, nil
+	c.Commits, c.Past, c.Unmerged, c.Fleet = nil, nil, nil, nil
 	if g.IndexLock != nil {
 		lock := *g.IndexLock
 		lock.Reason = ""

@@ -35,12 +35,13 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 			Hint: fmt.Sprintf("`git merge %s` brings it here; %s", reprise.Pasted(branch, "BRANCH"), again),
 		})
 	}
+	held := markedOn(r, git)
 	for _, u := range git.Unmerged {
-		if u.Mark != "" && strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID)) {
-			r.Report(handedOver(r, u.Branch))
+		if u.Branch == held {
 			continue
 		}
-		if u.Branch == r.Branch || u.At.Before(begun) {
+		left := handedAt(r) >= 0 && held == "" && strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
+		if !left && (u.Branch == r.Branch || u.At.Before(begun)) {
 			continue
 		}
 		then, err := overlaid(ctx, fsys, u.Files)
@@ -50,6 +51,10 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 		}
 		if err != nil {
 			report(u.Branch, fmt.Sprintf("branch %s changed it, but what was done there cannot be read: %v", u.Branch, err))
+			continue
+		}
+		if left {
+			r.Findings[handedAt(r)] = leftBy(there, u.Branch)
 			continue
 		}
 		if done := doneIn(there, r); len(done) > 0 {

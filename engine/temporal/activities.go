@@ -151,7 +151,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		return lasting(err)
 	}
 	if !t.left || len(t.keeps) > 0 {
-		if err := mark(root, c.branch, in.Ref, t.keeps); err != nil {
+		if err := mark(root, in.Ref, t.keeps); err != nil {
 			return err
 		}
 	}

@@ -100,7 +100,7 @@ func (f *Fleet) answerLeft(ctx context.Context, name, question, text string) err
 			err = e.Answer(ctx, ref, map[string]string{question: text})
 		}
 		if err == nil && marked {
-			err = mark(root, at.branch, ref, kept)
+			err = mark(root, ref, kept)
 		}
 		if err != nil {
 			return err

@@ -214,7 +214,10 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if here, err := f.begunHere(ctx, run.Ref); err != nil || here != "" {
 		return run, cmp.Or(err, error(&BegunHereError{run.ID, here}))
 	}
-	if err := mark(e.Dir, Branch(run.ID), run.Ref, nil); err != nil {
+	if err := f.alone(ctx, m, e.Dir, run.Ref); err != nil {
+		return run, err
+	}
+	if err := mark(e.Dir, run.Ref, nil); err != nil {
 		return run, err
 	}
 	message, err := withNote("reprise: start "+run.ID, run)

@@ -251,6 +251,7 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 	}
 	return f.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: f.ID(in.Ref.ID), TaskQueue: queue(in.Repo, ""), WorkflowTaskTimeout: 10 * time.Second,
+		Memo:                     map[string]any{kindMemo: in.Ref.Kind},
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, RunWorkflow, in)
 }
@@ -270,6 +271,7 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 	if err != nil {
 		return err
 	}
+	defer f.Track(ctx, name)
 	if !open {
 		if had, err := f.release(ctx, name); had || err != nil {
 			return err
@@ -299,6 +301,7 @@ func (f *Fleet) Stop(ctx context.Context, name string, within time.Duration) err
 // and an *UnheardError if an agent may be at work on it, unless such attempts count as lost.
 func (f *Fleet) GiveBack(ctx context.Context, name string, lost bool) error {
 	var had bool
+	defer f.Track(ctx, name)
 	err := f.apart(func(m *Mirror) (err error) {
 		if had, err = f.landPushed(ctx, m, name, true); err != nil || !had { // whoever goes on verifies it
 			return err

@@ -147,8 +147,8 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 		}
 	}
 	if o.Mark != "" {
-		blob, err := c.feed(ctx, []byte(o.Mark+"\n"), "hash-object", "-w", "--stdin")
-		for _, name := range o.Of {
+		blob, err := c.feed(ctx, []byte(o.Mark), "hash-object", "-w", "--stdin")
+		for _, name := range o.Marks {
 			if err == nil {
 				_, err = c.git(ctx, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+filepath.ToSlash(filepath.Join(o.Folder, durable.FleetMark(name))))
 			}
@@ -213,7 +213,8 @@ type CommitOptions struct {
 	Folder  string   // of the project in the repository
 	Journal bool     // the journals go with it
 	Of      []string // the names of those that do; nil for all that are there
-	Mark    string   // the branch on which the fleet has these from now on, "" if it has not
+	Mark    string   // what says that the fleet has some from now on, "" if it has not
+	Marks   []string // the names of these
 	Ignored bool     // and what git ignores, too
 	Also    []string // files that go with it although git ignores them
 	Without []string // files that stay as they are in the first parent

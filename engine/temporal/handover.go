@@ -54,15 +54,53 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		if err == nil {
 			err = check(best)
 		}
+		if err == nil {
+			err = h.alone(ctx, best)
+		}
 		if err == nil && best != nil {
 			run.Ignored, err = h.bring(ctx, best)
 		}
 		if err != nil {
 			return err
 		}
-		return h.note(ctx, best)
+		if err := h.note(ctx, best); err != nil {
+			return err
+		}
+		return f.track(ctx, ref.ID)
 	})
 	return run, err
+}
+
+// Track has the clone know how the branch of a run stands, if the remote says so.
+func (f *Fleet) Track(ctx context.Context, run string) {
+	_ = f.track(ctx, run) // until then the clone says what it knew
+}
+
+// alone is Fleet.alone for a run that is not at work, where it stands.
+func (h *handing) alone(ctx context.Context, best *localCopy) error {
+	if h.Client == nil {
+		return nil
+	}
+	if open, err := h.Open(ctx, h.ref.ID); err != nil || open {
+		return err
+	}
+	if best != nil && best.dir != "" {
+		return h.Fleet.alone(ctx, h.mirror, h.root(best), h.ref)
+	}
+	at, err := h.mirror.Checkout(ctx, h.was, Branch(h.ref.ID))
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	return h.Fleet.alone(ctx, h.mirror, filepath.Join(at.Dir, filepath.FromSlash(h.Folder)), h.ref)
+}
+
+// track has the clone know the branch of a run as the remote has it: as after a fetch, plain
+// reprise reads there which runs the fleet has, also those that have no files here.
+func (f *Fleet) track(ctx context.Context, run string) error {
+	_, err := git(ctx, f.Clone, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", f.Remote,
+		"+refs/heads/"+Branch(run)+":refs/remotes/origin/"+Branch(run))
+	return err
 }
 
 // copiedError says that the clone is a copy of another one. What it has of a run is not handed
@@ -143,13 +181,17 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	for _, dir := range h.within(from) {
 		others = append(others, ":(literal)"+dir)
 	}
+	marked, err := marks(h.root(from), h.ref)
+	if err != nil {
+		return nil, err
+	}
 	state := filepath.Join(h.Folder, h.ref.Path)
 	in := &Checkout{Dir: from.dir, Base: c.Base, mirror: h.mirror, index: filepath.Join(c.Dir, ".git", "index")}
 	subject := "reprise: hand over " + h.ref.ID
 	if h.was != "" {
 		subject = "reprise: " + h.ref.ID + " went on in a clone" // where the run begins is another commit
 	}
-	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Journal: true, Of: own, Mark: Branch(h.ref.ID), Also: []string{state}, Without: others})
+	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Journal: true, Of: own, Mark: reprise.MarkText(h.ref.ID), Marks: marked, Also: []string{state}, Without: others})
 	if err == nil {
 		ignored, err = in.ignored(ctx, state)
 	}

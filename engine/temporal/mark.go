@@ -14,12 +14,14 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 )
 
-// While the fleet has a run open, its branch says so: each journal there has a mark beside
-// it, which the plain program reads (project.Elsewhere). A turn takes the marks away, since
+// While the fleet has a run open, its branch says so: the journals of the run and of those
+// inside it have a mark beside them, which the plain program reads (project/handed.go). A turn takes the marks away, since
 // it is the fleet that works, and leaves them unless it left the run. They are part of the
 // same push as what the turn did.
 
@@ -36,20 +38,17 @@ type keptAway struct {
 	Within string `json:",omitempty"` // the step of the run that a run of its own does, of which this is a step
 }
 
-// mark marks the journals of a project in a checkout as the fleet's, that of the run also where
-// nothing is on record yet. kept are the attempts whose work is not on the branch.
-func mark(root, branch string, run reprise.Ref, kept []keptAway) error {
-	logs, err := journals(root)
+// mark marks a run in a checkout as the fleet's, and the runs inside it, also where nothing is on
+// record of one yet. kept are the attempts whose work is not on the branch.
+func mark(root string, run reprise.Ref, kept []keptAway) error {
+	logs, err := marks(root, run)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(logs, func(log string) bool { return journal.Placed(log, run) }) {
-		logs = append(logs, journal.Name(run))
-		if err := os.MkdirAll(filepath.Join(root, journalDir), 0o700); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(filepath.Join(root, journalDir), 0o700); err != nil {
+		return err
 	}
-	text := []byte(branch + "\n")
+	text := []byte(reprise.MarkText(run.ID))
 	for _, k := range kept {
 		line, err := json.Marshal(k)
 		if err != nil {
@@ -67,6 +66,41 @@ func mark(root, branch string, run reprise.Ref, kept []keptAway) error {
 		}
 	}
 	return nil
+}
+
+// marks names the journals of a run and of those inside it.
+func marks(root string, run reprise.Ref) ([]string, error) {
+	known, err := journals(root)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := insideOf(root, run)
+	if err != nil {
+		return nil, err
+	}
+	var logs []string
+	for _, ref := range append(refs, run) {
+		log := journal.Name(ref)
+		if i := slices.IndexFunc(known, func(log string) bool { return journal.Placed(log, ref) }); i >= 0 {
+			log = known[i]
+		}
+		if !slices.Contains(logs, log) {
+			logs = append(logs, log)
+		}
+	}
+	return logs, nil
+}
+
+// insideOf lists the runs inside a run of a project.
+func insideOf(root string, run reprise.Ref) ([]reprise.Ref, error) {
+	if !run.Kind.Facts().Hosts {
+		return nil, nil
+	}
+	r, err := reprise.Load(convention.Find(run.Layout), os.DirFS(root), run)
+	if err != nil {
+		return nil, err
+	}
+	return project.Inside(os.DirFS(root), r), nil
 }
 
 // unmark takes the marks away, and tells which attempts they name. had is set if there were any.

@@ -16,8 +16,8 @@ type Ask struct {
 	Past      []string // files whose latest versions are fetched
 	Heads     []string // in a peek, files that are held against the head
 	Unmerged  []string // files and folders that are fetched from branches that changed them
-	Tracked   []string // branches that are looked at as the remotes have them
-	Mark      string   // a pattern for the files there which say that a run is worked on elsewhere
+	Fleet     string   // what the names of branches begin with on which runs are worked on elsewhere
+	Mark      string   // a pattern for the files there which say which runs these are
 	Branches  []string // branches that runs work on
 	Worktrees []string // other checkouts whose uncommitted changes count
 
@@ -56,7 +56,6 @@ func (a Ask) clean(prefix string) Ask {
 	def(&a.MaxChanges, 1_000)
 	a.Hashes = uniq(a.Hashes, maxHashes, strings.ToLower, shortHash)
 	a.Branches = uniq(a.Branches, maxTracked, nil, validBranch)
-	a.Tracked = uniq(a.Tracked, 0, nil, validBranch)
 	a.Worktrees = uniq(a.Worktrees, maxAskedWorktrees, path.Clean, func(s string) bool { return s != "." })
 	depth := strings.Count(prefix, "/")
 	inside := func(p string) bool {

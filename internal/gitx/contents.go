@@ -70,13 +70,18 @@ func (r *Repo) Blobs(ctx context.Context, names []string) ([][]byte, error) {
 // objects fetches files by what git calls them, in one call. The content is nil for what
 // is no file of bearable size; the list ends early where the answer did.
 func (r *Repo) objects(ctx context.Context, names []string) (out [][]byte, err error) {
+	return r.objectsOf(ctx, "blob", names)
+}
+
+// objectsOf is objects for what git calls a type of its own.
+func (r *Repo) objectsOf(ctx context.Context, typed string, names []string) (out [][]byte, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	input := []byte(strings.Join(names, "\n") + "\n")
 	err = r.git.stream(ctx, input, func(in *bufio.Reader) error {
 		for range names {
-			content, err := readObject(in)
+			content, err := readObject(in, typed)
 			if err != nil {
 				return err
 			}
@@ -89,8 +94,8 @@ func (r *Repo) objects(ctx context.Context, names []string) (out [][]byte, err e
 
 // readObject reads one answer of cat-file --batch: `OID TYPE SIZE`, the content
 // and a newline, or a line that ends in a word such as missing. The content is
-// nil for anything but a file of bearable size.
-func readObject(in *bufio.Reader) ([]byte, error) {
+// nil for anything but an object of this type and of bearable size.
+func readObject(in *bufio.Reader, typed string) ([]byte, error) {
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return nil, errors.Join(errors.New("the answer ends too early"), err)
@@ -103,7 +108,7 @@ func readObject(in *bufio.Reader) ([]byte, error) {
 	if err != nil || size < 0 {
 		return nil, fmt.Errorf("the answer %q has no size", line)
 	}
-	if fields[1] != "blob" || size > maxContent {
+	if fields[1] != typed || size > maxContent {
 		_, err := in.Discard(int(size) + 1)
 		return nil, err
 	}

@@ -33,9 +33,9 @@ type answers struct {
 	known     map[string]bool
 }
 
-// Gather asks for everything at once: at most eleven processes, two more each time that
+// Gather asks for everything at once: at most fifteen processes, two more each time that
 // files were found to be renamed, and two more
-// for each of at most eight other checkouts and each branch of ask.Tracked, whatever is asked. The strings say
+// for each of at most eight other checkouts, whatever is asked. The strings say
 // what could not be looked at and why; the rest of the answer holds.
 //
 // An ended context leaves parts out like any other failure.
@@ -62,6 +62,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	git := r.assemble(ask, &a)
 	r.past(ctx, git, ask.Past)
 	r.unmerged(ctx, git, ask, a.refs.list)
+	r.onFleet(ctx, git, ask, a.refs.list)
 	was := a.otherWas
 	for name, object := range a.status.was {
 		was[relSlash(r.prefix, name)] = object

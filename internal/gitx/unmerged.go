@@ -1,11 +1,10 @@
 package gitx
 
 import (
-	"bufio"
 	"context"
+	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ const maxUnmerged = 256
 
 // unmerged adds the files of state below the paths as other branches have them, where
 // commits that the head does not have changed them. It starts one process, none
-// where there are no such commits, and two for each branch of a run that a remote has.
+// where there are no such commits, and one more where the fleet has branches.
 func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []ref) {
 	within := map[string]bool{}
 	for _, p := range ask.Unmerged {
@@ -32,7 +31,9 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 			if !here || !slices.Contains(stateTypes, path.Ext(f)) || strings.Contains(f, "\n") || slices.Contains(places, place{branch, f}) {
 				continue
 			}
-			unmergedOf(git, branch, at)
+			if !slices.ContainsFunc(git.Unmerged, func(u reprise.Unmerged) bool { return u.Branch == branch }) {
+				git.Unmerged = append(git.Unmerged, reprise.Unmerged{Branch: branch, At: at, Files: map[string][]byte{}})
+			}
 			places = append(places, place{branch, f})
 			names = append(names, head+":"+path.Clean(r.prefix+f))
 		}
@@ -46,17 +47,9 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 			add(c.Branch, git.Branches[at].Head, c.At, []string{f.Path})
 		}
 	}
-	for _, t := range fetched(ask.Tracked, refs) {
-		at, files, err := r.since(ctx, git, t.hash)
-		if err != nil {
-			r.missed("whether the fleet has a run was not looked at on "+t.name, r.refusal(err))
-			continue
-		}
-		add(t.name, t.hash, at, files)
-		for _, f := range files {
-			if is, _ := path.Match(ask.Mark, f); is {
-				unmergedOf(git, t.name, at).Mark = f
-			}
+	for _, e := range r.fleetLog(ctx, git, ask, refs) {
+		for _, f := range r.relFiles(e.Files) {
+			add(e.Branch, e.source, e.At, []string{f.Path})
 		}
 	}
 	if len(names) > maxUnmerged {
@@ -79,59 +72,20 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 	}
 }
 
-// unmergedOf is what is known of a branch.
-func unmergedOf(git *reprise.Git, branch string, at time.Time) *reprise.Unmerged {
-	i := slices.IndexFunc(git.Unmerged, func(u reprise.Unmerged) bool { return u.Branch == branch })
-	if i < 0 {
-		i, git.Unmerged = len(git.Unmerged), append(git.Unmerged, reprise.Unmerged{Branch: branch, At: at, Files: map[string][]byte{}})
-	}
-	return &git.Unmerged[i]
-}
-
-// fetched are the branches of some names as the remotes had them when they were last asked, and
-// those that only this repository has.
-func fetched(names []string, refs []ref) (out []ref) {
-	for _, name := range names {
-		own := -1
-		before := len(out)
-		for i, ref := range refs {
-			if short, remote := strings.CutPrefix(ref.name, "refs/remotes/"); remote {
-				if _, branch, _ := strings.Cut(short, "/"); branch == name {
-					out = append(out, refs[i])
-					out[len(out)-1].name = short
-				}
-			} else if ref.name == "refs/heads/"+name {
-				own = i
-			}
-		}
-		if own >= 0 && len(out) == before {
-			out = append(out, refs[own])
-			out[len(out)-1].name = name
+// branchesOf are the branches by name, as the remotes have them, else this repository, with the
+// names that git takes for them.
+func branchesOf(refs []ref) map[string][]ref {
+	there, own := map[string][]ref{}, map[string][]ref{}
+	for _, at := range refs {
+		if short, remote := strings.CutPrefix(at.name, "refs/remotes/"); remote {
+			_, branch, _ := strings.Cut(short, "/")
+			at.name = short
+			there[branch] = append(there[branch], at)
+		} else if branch, is := strings.CutPrefix(at.name, "refs/heads/"); is {
+			at.name = branch
+			own[branch] = []ref{at}
 		}
 	}
-	return out
-}
-
-// since lists the files that a commit has and that were changed since the head left its history,
-// and says when it was made.
-func (r *Repo) since(ctx context.Context, git *reprise.Git, commit string) (at time.Time, files []string, err error) {
-	if git.Head == "" || git.Head == commit {
-		return at, nil, nil
-	}
-	made, err := r.git.line(ctx, "log", "-1", "--format=%ct", "--no-show-signature", "--no-color", commit, "--")
-	if err != nil {
-		return at, nil, err
-	}
-	seconds, err := strconv.ParseInt(made, 10, 64)
-	if err != nil {
-		return at, nil, err
-	}
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		f := fields{in, 0}
-		return f.each(func(name string) error {
-			files = append(files, relSlash(r.prefix, name))
-			return nil
-		})
-	}, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=d", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=all", git.Head+"..."+commit, "--")
-	return time.Unix(seconds, 0), files, err
+	maps.Copy(own, there)
+	return own
 }

@@ -204,6 +204,7 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		return a.asked(fleet, f.Ref, s)
 	case err = <-ended:
 	}
+	fleet.Track(ctx, f.Ref.ID)
 	switch {
 	case ctx.Err() != nil:
 		a.code = interrupted

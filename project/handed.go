@@ -1,0 +1,151 @@
+package project
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/convention"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// The fleet has a run, and everything inside it: the runs that do its steps. A clone knows that
+// by what it noted when it gave the run away, by the marks in a checkout of the run's branch, or
+// by those on the branch as it was last fetched.
+
+// handedOver reports that a run goes on on a branch of the remote, as part of the run outer.
+func handedOver(r *reprise.Run, outer, branch string) reprise.Finding {
+	f := reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
+		Message: "it was handed to the fleet, which works on it on the branch " + branch + "; this is an old copy",
+		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s`, which names the commands that continue it; once it is over, `git fetch` and this command again name the merge", reprise.Pasted(outer, "RUN")),
+	}
+	return partOf(f, r, outer)
+}
+
+// onFleet reports that the fleet has a run open, as part of the run outer, as its branch says,
+// which is checked out here.
+func onFleet(r *reprise.Run, outer, file string) reprise.Finding {
+	name := reprise.Pasted(outer, "RUN")
+	f := reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: file},
+		Message: fmt.Sprintf("the fleet has it open, as its branch says; `reprise-fleet stop %s` ends that", name),
+		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if its server is gone for good: `reprise-fleet stop %s --server-gone`; `rm %s` takes the run over as it is here",
+			name, name, reprise.Pasted(file, "FILE")),
+	}
+	return partOf(f, r, outer)
+}
+
+// leftBy reports that the fleet has left a run that was handed to it. there is the run as its
+// branch has it.
+func leftBy(there *reprise.Run, branch string) reprise.Finding {
+	f := reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: there.ID, Source: reprise.Source{File: durable.StateDir},
+		Message: "it was handed to the fleet, which has finished it on the branch " + branch + "; this is an old copy",
+		Hint:    fmt.Sprintf("`git merge %s` brings it here", reprise.Pasted(branch, "BRANCH")),
+	}
+	if there.State.Open() {
+		run := reprise.Pasted(there.ID, "RUN")
+		f.Message = "it was handed to the fleet, which has left it open on the branch " + branch + "; this is an old copy"
+		f.Hint = fmt.Sprintf("`reprise-fleet stop %s` names the commands that continue it in a checkout of the branch; `reprise-fleet resume %s` continues it on the fleet", run, run)
+	}
+	return f
+}
+
+// partOf is a finding about a run as it is told of one inside it.
+func partOf(f reprise.Finding, r *reprise.Run, outer string) reprise.Finding {
+	if f.Subject = r.ID; r.ID != outer {
+		f.Message = "it is part of " + outer + ": " + f.Message
+	}
+	return f
+}
+
+// handedAt returns which finding of a run says that the fleet has it, -1 if none does.
+func handedAt(r *reprise.Run) int {
+	return slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
+}
+
+// fleetMark returns the file which says that the fleet has a run open, and for which run, ""
+// if it has not. A folder that cannot be looked at blocks by itself: the journal is there as
+// well.
+func (j *Judgement) fleetMark(homes map[string]*home, r *reprise.Run) (file, outer string) {
+	h := homeAt(homes, j.Root)
+	if h == nil {
+		return "", ""
+	}
+	file = durable.FleetMark(cmp.Or(h.named(r.Ref), journal.Name(r.Ref)))
+	at := filepath.Join(j.Root, filepath.FromSlash(file))
+	if _, err := os.Lstat(at); err != nil {
+		return "", ""
+	}
+	text, _ := os.ReadFile(at) // that it is there says enough
+	return file, cmp.Or(reprise.MarkedFor(text), r.ID)
+}
+
+// markedOn reports that the fleet has a run, as a branch says that was fetched, and returns that.
+func markedOn(r *reprise.Run, git *reprise.Git) (branch string) {
+	if git == nil {
+		return ""
+	}
+	for _, m := range git.Fleet {
+		log := strings.TrimSuffix(path.Base(m.File), path.Ext(m.File))
+		if slices.ContainsFunc(append(slices.Clip(r.Also), r.Ref), func(ref reprise.Ref) bool { return journal.Placed(log, ref) }) {
+			if handedAt(r) < 0 {
+				r.Report(handedOver(r, cmp.Or(m.Run, r.ID), m.Branch))
+			}
+			return m.Branch
+		}
+	}
+	return ""
+}
+
+// handInside reports what is inside a run that is handed over as handed over with it.
+func handInside(fsys fs.FS, runs []*reprise.Run) {
+	given := slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return handedAt(r) < 0 })
+	for i := 0; i < len(given); i++ {
+		outer := given[i]
+		refs := Inside(fsys, outer)
+		for _, r := range runs {
+			is := func(ref reprise.Ref) bool {
+				return slices.ContainsFunc(append(slices.Clip(r.Also), r.Ref), func(own reprise.Ref) bool { return own.Layout == ref.Layout && own.Path == ref.Path })
+			}
+			if r != outer && r.State.Open() && handedAt(r) < 0 && slices.ContainsFunc(refs, is) {
+				r.Report(partOf(outer.Findings[handedAt(outer)], r, outer.ID))
+				given = append(given, r)
+			}
+		}
+	}
+}
+
+// Inside lists the runs inside a run: those that do its steps, and those of the files that such
+// a step is about.
+func Inside(fsys fs.FS, outer *reprise.Run) (out []reprise.Ref) {
+	book, err := convention.Playbook(outer.Layout, outer.Kind)
+	if err != nil || !outer.Kind.Facts().Hosts {
+		return nil
+	}
+	var about []string
+	for i := range outer.Steps {
+		if a, err := book.Assign(fsys, outer, outer.Steps[i].Unit("")); err == nil && a.Child != nil {
+			out = append(out, *a.Child)
+			about = append(about, slices.DeleteFunc(a.Inputs, func(name string) bool { return name == a.Child.Path || name == outer.Path })...)
+		}
+	}
+	if len(about) == 0 {
+		return out
+	}
+	all, _ := convention.Find(outer.Layout).Find(fsys) // what cannot be looked at is not found here either
+	for _, ref := range all {
+		if slices.Contains(about, ref.Path) {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
