@@ -147,6 +147,7 @@ type Unmerged struct {
 type FleetMark struct {
 	File   string // that says so, beside the journal
 	Branch string // that has the file
+	Commit string // of the branch
 	Run    string // on whose behalf: that of the journal, or one around it; "" if the file does not tell
 }
 

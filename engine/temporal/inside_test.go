@@ -27,6 +27,9 @@ func TestFleet_has_what_is_inside_a_run(t *testing.T) {
 	if r := s.fleet("run", "flow.yaml", "--id", "named", "--detach", "--heartbeat", "5s"); r.code != 0 {
 		t.Fatal(r)
 	}
+	if r := s.fleet("run", "flow.yaml", "--detach", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
 	other := filepath.Join(s.dir, "other")
 	s.git("clone", "-q", s.remote, other)
 	for _, dir := range []string{s.clone, other} {
@@ -39,6 +42,9 @@ func TestFleet_has_what_is_inside_a_run(t *testing.T) {
 			if r.code != 11 || !strings.Contains(strings.Join(strings.Fields(r.out+r.err), " "), "handed to the fleet") {
 				t.Errorf("%v in %s: %+v", args, dir, r)
 			}
+		}
+		if r := s.program(plain, "run", "flow.yaml", "--trust", "--mode", "autopilot", "-C", dir); r.code != 11 || !strings.Contains(r.err, "`reprise-fleet resume ") {
+			t.Errorf("a run of the same file, without a name, in %s: %+v", dir, r)
 		}
 		if r := s.program("git", "-C", dir, "status", "--short", "--untracked-files=all"); strings.Contains(r.out, ".agent-memory") {
 			t.Errorf("what was refused left %s", r.out)

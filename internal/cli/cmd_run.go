@@ -232,6 +232,14 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 			}
 			return nil
 		},
+		given: func(found *project.Judgement) error {
+			m, err := engine.FlowOnFleet(s.ctx, s.root, found.Observed.Git, name, nil)
+			if err != nil || m == nil || g.ID != "" {
+				return err
+			}
+			return fail(exitBlocked, fmt.Sprintf("`reprise-fleet resume %s` follows it; --id NAME begins another one here", reprise.Pasted(m.Run, "RUN")),
+				"run %s: the fleet works on %s, a run of it, on the branch %s; a second one would do its work twice", what, m.Run, m.Branch)
+		},
 		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {
 			return e.BeginFlow(s.ctx, w, name, hash, g, c)
 		},
@@ -248,7 +256,9 @@ type beginning struct {
 	same func(*reprise.Run) bool // whether an existing run of the kind is the requested one
 	// fits says why the run of this name is not the requested one; nil if any is.
 	fits func(*reprise.Run) error
-	make func(*engine.Engine, engine.Choice) (reprise.Ref, error)
+	// given says that the fleet has such a run; nil if that cannot be.
+	given func(*project.Judgement) error
+	make  func(*engine.Engine, engine.Choice) (reprise.Ref, error)
 	// preview changes nothing.
 	preview    func(*engine.Engine, engine.Choice) (*engine.Preview, error)
 	stepsKnown bool // --until names one of its steps
@@ -278,6 +288,11 @@ func (s *job) begin(b beginning) error {
 		return s.insteadOfSecond(list[0], found)
 	case len(list) > 1:
 		return s.several("resume", list)
+	}
+	if b.given != nil {
+		if err := b.given(found); err != nil {
+			return err
+		}
 	}
 	e, err := s.engine(s.flags.modeOf(""))
 	if err != nil {

@@ -35,7 +35,7 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	for i, tree := range found {
 		eachEntry(tree, len(at[i].hash)/2, func(name, object string) {
 			if is, _ := path.Match(pattern, name); is {
-				marks = append(marks, reprise.FleetMark{File: dir + name, Branch: at[i].name})
+				marks = append(marks, reprise.FleetMark{File: dir + name, Branch: at[i].name, Commit: at[i].hash})
 				texts, in[at[i].name] = append(texts, object), at[i].hash
 			}
 		})
