@@ -44,6 +44,10 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case len(r.Owed) > 0 && !r.spent(r.Owed):
 		d.Action, d.State = Start, Interrupted
 		d.because(d.Point.ID + ": " + d.Point.Reason)
+	case r.State == Complete && r.Behind && len(d.open(r)) == 0:
+		d.Action, d.State, d.Units, d.Point = Start, Interrupted, nil, nil
+		d.because(r.Reason)
+		d.because("its files do not have all of that yet: resuming it writes that and starts nothing")
 	case r.State == Complete && len(d.open(r)) == 0:
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)

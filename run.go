@@ -188,6 +188,9 @@ type Run struct {
 	// Paused says that a file of its tool holds the run until a person says to continue,
 	// whatever else is asked and answered.
 	Paused bool `json:"-"`
+	// Behind says that the work was cut off before the files had all that the journal has.
+	// The run is described as resuming makes it: by bringing them up.
+	Behind bool `json:",omitempty"`
 
 	// LastActivity is zero if unknown. Its source, if there is one, is then the file that
 	// would say, if its time could be trusted.

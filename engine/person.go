@@ -217,6 +217,19 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 	return w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
 }
 
+// BringUp writes into the files of a run what its journal has and they lack, because the
+// work was cut off. It starts nothing.
+func (e *Engine) BringUp(ctx context.Context, ref reprise.Ref) error {
+	e = e.orderly()
+	store, err := e.takeSoon(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Release()
+	_, err = e.open(ctx, store, ref, nil)
+	return err
+}
+
 // answering is how long another answer may hold the lease.
 const answering = time.Second
 

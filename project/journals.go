@@ -83,7 +83,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		// If a run's beginning was cut off, its files are not yet, or no longer, those of
 		// the run.
 		b := lastBeginning(entries)
-		stands := opts.Full && !b.Behind(store) && r.Gone() == nil && name == journal.Name(r.Ref)
+		stands := !b.Behind(store) && r.Gone() == nil && name == journal.Name(r.Ref)
 		if stands && caughtUp(ctx, &s, r) {
 			v.files = s.Files
 		}
@@ -254,7 +254,7 @@ func caughtUp(ctx context.Context, s *Scope, r *reprise.Run) bool {
 		}
 	}
 	become(r, then)
-	s.Files = dry
+	r.Behind, s.Files = true, dry
 	return true
 }
 

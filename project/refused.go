@@ -46,7 +46,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 		return false // its beginning was cut off: resuming creates its files first
 	}
 	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
-	if d.Action == reprise.Start {
+	if d.Action == reprise.Start && d.Point != nil {
 		step, err := startable(fsys, r, d)
 		if err != nil {
 			r.Report(reprise.Finding{

@@ -83,7 +83,7 @@ func (v *View) tellUnheld(git *reprise.Git) {
 		})
 	}
 	worked := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return v.History.Step(s.ID).Accepted != nil })
-	list := worked && r.Kind == reprise.KindTasks && r.State == reprise.Complete && has(r.Path, false)
+	list := worked && r.Kind == reprise.KindTasks && r.State == reprise.Complete && !r.Behind && has(r.Path, false)
 	f, names := Unheld(r, v.History, list, func(name string) bool { return has(name, true) })
 	if r.Unheld = names; len(names) > 0 {
 		r.Report(f)

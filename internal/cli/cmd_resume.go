@@ -229,6 +229,12 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 	if done, err := s.refused(p, j, flags); done || err != nil {
 		return err
 	}
+	if j.run.Behind && !flags.dry && j.d.Action != reprise.Start { // whoever starts something does it too
+		e := &engine.Engine{Dir: s.root, Now: s.clock, Adopt: s.flags.adopt}
+		if err := e.BringUp(s.ctx, j.run.Ref); err != nil {
+			return err
+		}
+	}
 	if choice.Means().Works {
 		if err := s.elsewhere("resume", j); err != nil && j.d.Verdict != reprise.BlockedVerdict {
 			return err
