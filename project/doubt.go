@@ -387,6 +387,7 @@ func (v *View) startsAt(seen Foreseen, p reprise.Policy) {
 	pointed := d.Action == reprise.Start && d.Point != nil && slices.ContainsFunc(seen.Starts, func(u reprise.Unit) bool { return u.ID == d.Point.ID })
 	if decides := d.Action == reprise.Ask || d.Action == reprise.Start; answered && decides && !pointed && !v.Run.Paused && len(seen.Asks) == 0 && (len(seen.Starts) > 0 || seen.Finishes) {
 		v.Decision = d.Settled(v.Run, v.Observed, p, seen.Starts)
+		v.continuesWith(v.Decision.Point)
 		return
 	}
 	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 ||
@@ -409,10 +410,17 @@ func (v *View) startsAt(seen Foreseen, p reprise.Policy) {
 	if i := slices.Index(d.Reasons, was.Reason); i >= 0 {
 		d.Reasons[i] = d.Point.Reason
 	}
+	v.continuesWith(d.Point)
+}
+
+// continuesWith makes the option to continue name what is started, if it named another unit
+// that the files offer.
+func (v *View) continuesWith(point *reprise.Unit) {
 	v.Run.Options = slices.Clone(v.Run.Options)
 	for i, o := range v.Run.Options {
-		if o == reprise.ContinueWith(was) {
-			v.Run.Options[i] = reprise.ContinueWith(*d.Point)
+		names := func(u reprise.Unit) bool { return u.ID != point.ID && strings.Contains(o.Label+" ", " "+u.ID+" ") }
+		if point != nil && o.Key == reprise.OptionContinue && slices.ContainsFunc(v.Run.Next, names) {
+			v.Run.Options[i] = reprise.ContinueWith(*point)
 		}
 	}
 }
