@@ -174,15 +174,15 @@ func TestCheckouts_that_went_on_each_without_the_other_are_refused(t *testing.T)
 	}
 	s.fleet.Clone = s.clone
 	_, err := s.fleet.HandOver(t.Context(), s.run.Ref)
-	way := "git worktree remove --force " + two
-	if !strings.Contains(reprise.HintOf(err), "`"+way+"`") || !strings.Contains(reprise.HintOf(err), "--force "+one+"`") {
+	way := "mv " + two + " " + two + ".put-away && git worktree prune"
+	if !strings.Contains(reprise.HintOf(err), "`"+way+"`") || !strings.Contains(reprise.HintOf(err), "mv "+one+" ") {
 		t.Errorf("the way out: %s", reprise.HintOf(err))
 	}
 	if out, err := shell(s.clone, way); err != nil {
 		t.Fatal(err, out)
 	}
 	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
-		t.Errorf("one was removed: %v", err)
+		t.Errorf("one was put away: %v", err)
 	}
 	s.blocked(one)
 }

@@ -133,7 +133,7 @@ func (e *DivergedError) Hint() string {
 	run := reprise.Pasted(e.Run, "RUN")
 	hint := fmt.Sprintf("see them: `git fetch origin %s && git worktree list && git log --oneline --graph --all`; if the branch is what counts: `git clone \"$(git remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again`", Branch(e.Run), run)
 	for _, dir := range e.linked {
-		hint += fmt.Sprintf("; if nothing that was done in %[1]s is to count: `git worktree remove --force %[1]s`", reprise.Pasted(dir, "DIR"))
+		hint += fmt.Sprintf("; if nothing that was done in %[1]s is to count: `mv %[1]s %[1]s.put-away && git worktree prune`", reprise.Pasted(dir, "DIR"))
 	}
 	return hint
 }
