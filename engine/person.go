@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -226,7 +227,7 @@ func (e *Engine) BringUp(ctx context.Context, ref reprise.Ref) error {
 		return err
 	}
 	defer store.Release()
-	_, err = e.open(ctx, store, ref, nil)
+	_, _, _, err = journal.OpenRun(ctx, store, convention.Find(ref.Layout), ref)
 	return err
 }
 

@@ -229,7 +229,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 	if done, err := s.refused(p, j, flags); done || err != nil {
 		return err
 	}
-	if j.run.Behind && !flags.dry && j.d.Action != reprise.Start { // whoever starts something does it too
+	if j.run.Behind && !flags.dry && (j.d.Action == reprise.Ask || j.d.Action == reprise.Wait) { // whoever starts something does it too
 		e := &engine.Engine{Dir: s.root, Now: s.clock, Adopt: s.flags.adopt}
 		if err := e.BringUp(s.ctx, j.run.Ref); err != nil {
 			return err
