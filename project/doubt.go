@@ -165,7 +165,7 @@ func doubts(v *View) (out []Doubt) {
 		d := Doubt{
 			Prefix: UnknownPrefix, Ends: []reprise.Event{end}, Done: isDone, Again: "do it",
 			Skip:    v.skips(end.Step),
-			Finding: reprise.Finding{Code: reprise.CodeUnknownStatus, Message: "whether " + end.Step + " was done is unknown: nothing after it is started until you decide"},
+			Finding: reprise.Finding{Code: reprise.CodeUnknownStatus, Message: "whether " + end.Step + " was done is unknown: nothing is started until you decide"},
 		}
 		d = d.about(v.Run, end.Step+" is not clearly marked done or open in the run's files. Is it done?")
 		if !far[end.Step] || v.Run.Question(d.Question.ID) != nil {

@@ -130,6 +130,7 @@ func (s *job) opens(p *page, j judged, choice engine.Choice) {
 	if !choice.Means().Works {
 		return
 	}
+	p.asksFirst = j.d.Point != nil && !startsUnanswered(j) && choice.Option != reprise.OptionAnswer
 	s.opening = func() {
 		j.d = j.d.From(j.run, choice.From)
 		p.asking = true

@@ -32,6 +32,8 @@ type page struct {
 	// asking is set if a person is prompted and the work starts on a yes; otherwise the
 	// same text is part of a report that starts nothing.
 	asking bool
+	// asksFirst is set if resuming a run asks something before it starts anything.
+	asksFirst bool
 	// ahead returns what resuming a run starts, nil if not requested.
 	ahead func(judged) ahead
 	// full shows everything: every file, every step, the whole plan.

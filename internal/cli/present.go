@@ -228,7 +228,7 @@ func (p *page) confirmation(j judged) {
 	p.line("State age:  %s (%s)", strings.TrimSuffix(p.ago(j), " ago"), j.plan.AgeBand)
 	p.line("Validation: %s", validationWords(j.plan.Validation))
 	p.gap()
-	if agent == "" {
+	if agent == "" || p.asksFirst {
 		p.line("Continuing...")
 		return
 	}

@@ -131,14 +131,17 @@ func forPerson(j judged) bool {
 	return j.d.Point != nil && slices.Contains(people, j.d.Point.Role) && len(j.open()) == 0
 }
 
-// startsUnanswered reports whether something is started before a person answers.
+// startsUnanswered reports whether something is started before a person answers. Nothing is
+// while a question is not about one open step.
 func startsUnanswered(j judged) bool {
 	var asked []string
+	one := true
 	for _, q := range j.open() {
-		asked = append(asked, q.Subject)
+		s := j.run.Step(q.Subject)
+		one, asked = one && s != nil && !s.Status.Closed(), append(asked, q.Subject)
 	}
 	book, err := convention.Playbook(j.run.Layout, j.run.Kind)
-	return err != nil || len(asked) == 0 || slices.Contains(people, j.d.Point.Role) || len(book.Pick(j.run, j.d, asked)) > 0
+	return err != nil || len(asked) == 0 || slices.Contains(people, j.d.Point.Role) || (one || j.d.Action != reprise.Ask) && len(book.Pick(j.run, j.d, asked)) > 0
 }
 
 // unsure names the steps of a decision that are not simply skipped.
