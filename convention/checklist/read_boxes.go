@@ -250,6 +250,8 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 		case line.Hidden:
 		case l.family.Label == "" && statusLine.MatchString(item.Text):
 			out = append(out, item.Text)
+		case l.family.Label == "" && note.MatchString(item.Text):
+			out = append(out, ": "+note.FindStringSubmatch(item.Text)[1])
 		case goesOn && len(said) > 0 && said[0].label:
 			out = append(out, text)
 		case goesOn:
@@ -266,6 +268,10 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 	}
 	return append(out, own+long)
 }
+
+// note matches a note, up to where its first clause ends: a word for a status counts if it is all
+// of that.
+var note = regexp.MustCompile(`^(?i:[*_]*note[*_]*[:：][*_]*\s+(.*?)\s*(?:[,;—–]| -|$))`)
 
 // stuck matches the line that agents write below a task they cannot do.
 var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)

@@ -22,7 +22,9 @@ var (
 	loud  = []string{"moved", "removed"}
 	// doubts are those that say of what is there that nobody looked at it yet.
 	doubts = []string{"untested", "not tested", "not tested yet", "not yet tested", "not yet verified", "needs testing", "needs verification"}
-	wary   = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half", "half done"}
+	wary   = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half"}
+	// undone are those that say of what is there that it is not the work.
+	undone = []string{"reverted", "stub only", "stubbed", "to be completed", "to be implemented", "to be finished"}
 	// later are those that put a task off, as those for Skipped do: a box that is ticked beside
 	// one of them says that nothing is left to do here, not that it was done.
 	later = []string{"deferred", "postponed", "延期"}
@@ -39,6 +41,9 @@ var spoken = sync.OnceValue(func() map[string]reprise.Status {
 	}
 	for _, word := range doubts {
 		out[word] = reprise.InReview
+	}
+	for _, word := range undone {
+		out[word] = reprise.InProgress
 	}
 	return out
 })
@@ -150,8 +155,8 @@ func sayings(text string, added bool) (out []saying) {
 	return out
 }
 
-// share matches the part of a task, in percent, that is said to be done.
-var share = regexp.MustCompile(`\b[1-9]?\d ?% ?$`)
+// share matches the part of a task that is said to be done.
+var share = regexp.MustCompile(`(?i)\b(?:only )?(?:[1-9]?\d ?%|half|partly|partially|mostly|almost|nearly|not fully)[ -]?$`)
 
 // bracketed reports whether brackets hold a piece of a text and nothing else.
 func bracketed(text string, from, to int) bool {
@@ -222,7 +227,7 @@ func (s *saying) setOff(text, word string) bool {
 	case labelled:
 		s.from, s.to = len(before), len(text)
 		return before == "" || follows
-	case before == "":
+	case strings.TrimFunc(before, isSign) == "":
 		s.from, s.to = 0, len(text)-len(behind)
 		if s.label = next == ':' || next == '：'; s.label {
 			s.to += utf8.RuneLen(next)
@@ -237,6 +242,8 @@ func (s *saying) setOff(text, word string) bool {
 	return follows
 }
 
+func isSign(r rune) bool { return unicode.Is(unicode.So, r) || r == '\ufe0f' || r == ' ' }
+
 // beside reports whether something new begins with a word, or whether it denies wherever it is,
 // and extends the word to the end.
 func (s *saying) beside(text string) bool {
@@ -248,9 +255,9 @@ func (s *saying) beside(text string) bool {
 }
 
 // hinted matches a word that ends a text behind a colon, ": partial", or as the first or the last
-// of a few in brackets: "(pending docs)", "(done, tests pending)", "(built, not tested)". NUL stands
+// of a few in brackets: "(pending docs)", "(done, tests pending)", "(built, not tested)", "(partial, the page is missing)". NUL stands
 // for the word.
-var hinted = regexp.MustCompile(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?: \pL[\pL-]*){1,4}[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(?:(?i:done|completed?|finished|implemented|built|created|written|coded), |(\pL[\pL-]*) )\x00[)\]）])$`)
+var hinted = regexp.MustCompile(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?:(?: \pL[\pL-]*){1,4}|, [^\s,()\[\]（）]+ [^,()\[\]（）]+)[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(?:(?i:done|completed?|finished|implemented|built|created|written|coded), |(\pL[\pL-]*) )\x00[)\]）])$`)
 
 // hints reports whether a word that says that something is open does so at the end of a text, and
 // extends it to what it stands in. Behind some words it is part of a clause.
