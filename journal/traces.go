@@ -21,21 +21,32 @@ type Traces struct {
 	// those that hold the work of one, with when it began.
 	Keys    map[string]bool
 	Commits map[string]time.Time
-	// Spans are the times from the start of an attempt to its end.
+	// Spans are the times in which attempts were at work.
 	Spans []Span
-	// Open tells that an attempt has no end on record: it may have changed anything,
-	// until Last at the least, which is when the process that began it last recorded
-	// something.
-	Open bool
-	Last time.Time
 }
 
-// Span is a time with both its ends.
-type Span struct{ From, To time.Time }
+// Span is the time in which an attempt is known to have been at work: until the process
+// that began it recorded its end, or left in an orderly way.
+type Span struct {
+	From, To time.Time
+	// Cut tells that no such end is on record: then To is the last record of that process.
+	// The attempt may have changed anything after that, until Until, when another process
+	// settled it; zero if none did.
+	Cut   bool
+	Until time.Time
+	Start reprise.Event
+}
 
-// AtWork reports whether an attempt was at work at a time.
+// AtWork reports whether an attempt is known to have been at work at a time.
 func (t *Traces) AtWork(at time.Time) bool {
 	return slices.ContainsFunc(t.Spans, func(s Span) bool { return !at.Before(s.From) && !at.After(s.To) })
+}
+
+// MaybeAtWork reports whether an attempt that was cut off may have been at work at a time.
+func (t *Traces) MaybeAtWork(at time.Time) bool {
+	return slices.ContainsFunc(t.Spans, func(s Span) bool {
+		return s.Cut && !at.Before(s.From) && (s.Until.IsZero() || !at.After(s.Until))
+	})
 }
 
 // Written is a change that was made to a file in a generation.
@@ -56,6 +67,7 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 	var restored *reprise.Event // an undo that nothing followed may be half done
 	var files trail
 	last := map[uint64]time.Time{} // by generation
+	left := map[uint64]bool{}      // whether the process of a generation left in an orderly way
 	began := map[string]uint64{}   // in which generation an attempt was begun
 	_, err := store.ReadLog(name, func(rec durable.Record) error {
 		files.files = nil
@@ -73,9 +85,14 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 				t.add(&e.Event, open)
 			}
 			hist.Add(&e.Event)
-			if open != nil && hist.Step(e.Event.Step).Open == nil && counts(rec.Gen) && counts(began[open.Key]) {
-				t.Spans = append(t.Spans, Span{open.At, e.Event.At})
+			if open != nil && hist.Step(e.Event.Step).Open == nil && counts(began[open.Key]) {
+				span := Span{From: open.At, To: e.Event.At, Start: *open}
+				if gen := began[open.Key]; gen != rec.Gen { // another process settled it
+					span.To, span.Cut, span.Until = last[gen], !left[gen], e.Event.At
+				}
+				t.Spans = append(t.Spans, span)
 			}
+			left[rec.Gen] = e.Event.Kind == reprise.EngineLeft
 			last[rec.Gen], began[e.Event.Key] = e.Event.At, rec.Gen
 		})
 		if counts(rec.Gen) {
@@ -86,12 +103,9 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 		return err
 	})
 	for _, ev := range hist.Open() {
-		if !t.Keys[ev.Key] {
-			continue
-		}
-		t.Open = true
-		if at := last[began[ev.Key]]; at.After(t.Last) {
-			t.Last = at
+		if t.Keys[ev.Key] {
+			gen := began[ev.Key]
+			t.Spans = append(t.Spans, Span{From: ev.At, To: last[gen], Cut: !left[gen], Start: ev})
 		}
 	}
 	return err

@@ -68,8 +68,8 @@ type UndoChoice struct {
 type Kept struct {
 	Path string
 	Too  bool // the run changed it as well
-	// Maybe tells that an attempt without an end may have changed it, and that it was
-	// changed after the last that is known of that attempt.
+	// Maybe tells that an attempt that was cut off may have changed it: it was changed
+	// before the run was resumed.
 	Maybe bool
 	// Asked tells that a person asked for it.
 	Asked bool
@@ -151,7 +151,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 		return nil, &LeftError{Snapshot: snap.ID, Branch: w.left}
 	}
 	plan.commits(w)
-	if err := plan.runs(ctx, t, store, snap, back, appeared); err != nil {
+	if err := plan.runs(ctx, t, store, w, back, appeared); err != nil {
 		return nil, err
 	}
 	if c.All {
@@ -191,9 +191,10 @@ func (p *UndoPlan) commits(w *whose) {
 	}
 }
 
-// runs tells which runs changed something that the snapshot is not about, and what a
-// person answered.
-func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, snap *durable.Snapshot, back, appeared []string) error {
+// runs tells which other runs were worked on, and what a person answered. What the runs of
+// the snapshot changed in the files of another one, or may have, is not work on it.
+func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, w *whose, back, appeared []string) error {
+	snap := w.snap
 	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
 	if err != nil {
 		return err
@@ -218,11 +219,12 @@ func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, sna
 			continue
 		}
 		in := func(name string) bool { return name == r.Path || strings.HasPrefix(name, r.Path+"/") }
+		others := func(name string) bool { return in(name) && w.byOthers(name) }
 		switch {
 		case !inProject(r.Path):
-		case slices.ContainsFunc(appeared, in) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return in(string(e.Path)) }):
+		case slices.ContainsFunc(appeared, others) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return in(string(e.Path)) }):
 			p.Others = append(p.Others, fmt.Sprintf("run %s, which did not exist", r.ID))
-		case slices.ContainsFunc(appeared, in) || slices.ContainsFunc(back, in):
+		case slices.ContainsFunc(appeared, others) || slices.ContainsFunc(back, others):
 			p.Others = append(p.Others, fmt.Sprintf("work on run %s", r.ID))
 		}
 	}

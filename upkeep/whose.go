@@ -35,7 +35,6 @@ type whose struct {
 	headMoved    string // why HEAD is not the runs' to move, "" if it is
 	left         string // the branch with commits of the runs that HEAD has not, "" if none
 	unread       []string
-	last         time.Time // see lastSign
 }
 
 // since asks the journals, the snapshots and git what was changed since a snapshot.
@@ -56,7 +55,7 @@ func since(ctx context.Context, store *durable.Store, g *repository, snap *durab
 	if err := w.readJournals(); err != nil {
 		return nil, err
 	}
-	w.last = w.lastSign()
+	w.lastSigns()
 	var to *durable.Snapshot
 	if i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == snap.To && snap.To != "" }); i >= 0 {
 		to = &list[i]
@@ -207,20 +206,23 @@ func (w *whose) made(trailer string) bool {
 		slices.ContainsFunc(w.snap.Runs, func(r durable.RunState) bool { return trailer == worktree.MergeKey(r.ID) })
 }
 
-// lastSign is the last moment at which an attempt without an end is known to have been
-// at work: the last record of its process, or what it printed last.
-func (w *whose) lastSign() time.Time {
-	last := w.traces.Last
-	for _, r := range w.snap.Runs {
-		prefix := reprise.Ref{Layout: r.Layout, ID: r.ID}.LogPrefix()
-		logs, _ := fs.Glob(w.store, path.Join(durable.StateDir, "logs", prefix+"*.log")) // the pattern is good
-		for _, name := range logs {
-			if info, err := fs.Stat(w.store, name); err == nil && info.ModTime().After(last) {
-				last = info.ModTime()
+// lastSigns sets until when the attempts that were cut off are known to have been at work:
+// the last record of their process, or what they printed last.
+func (w *whose) lastSigns() {
+	for i := range w.traces.Spans {
+		span := &w.traces.Spans[i]
+		_, step, life, _, ok := reprise.TrailerStep(span.Start.Key)
+		if !span.Cut || !ok {
+			continue
+		}
+		for _, r := range w.snap.Runs {
+			name := fmt.Sprintf("%s%s.%s.%d.log", reprise.Ref{Layout: r.Layout, ID: r.ID}.LogPrefix(), life, step, span.Start.Attempt)
+			info, err := fs.Stat(w.store, path.Join(durable.StateDir, "logs", name))
+			if err == nil && info.ModTime().After(span.To) {
+				span.To = info.ModTime()
 			}
 		}
 	}
-	return last
 }
 
 // changedAt is when a file was last changed; of one that is gone, when its folder was.
@@ -240,6 +242,8 @@ func (w *whose) changedAt(name string) (at time.Time, err error) {
 type share struct {
 	alone bool // no one else had a part in it
 	too   bool // they changed it
+	// maybe tells that an attempt that was cut off may have changed it.
+	maybe bool
 	// atWork tells that it is alone theirs for no other reason than that it was changed
 	// while their agents were at work: a person in the same folder may have done it.
 	atWork bool
@@ -248,7 +252,8 @@ type share struct {
 // of tells what the runs have in the change of a file.
 func (w *whose) of(name string) (share, error) {
 	wrote, left := w.wrote(name), w.traces.Left[w.inRepo(name)]
-	s := share{too: w.ours[name] || len(wrote) > 0 || len(left) > 0}
+	at, unknown := w.changedAt(name)
+	s := share{too: w.ours[name] || len(wrote) > 0 || len(left) > 0, maybe: unknown == nil && w.traces.MaybeAtWork(at)}
 	if len(wrote) == 0 && (w.ours[name] || w.others[name]) && !w.changed[name] {
 		s.alone, s.atWork = !w.others[name], !w.others[name]
 		return s, nil
@@ -272,10 +277,41 @@ func (w *whose) of(name string) (share, error) {
 		s.atWork = s.alone
 		return s, err
 	}
-	at, err := w.changedAt(name)
-	s.alone = err == nil && (w.traces.Open && !at.After(w.last) || w.traces.AtWork(at))
+	s.alone = unknown == nil && w.traces.AtWork(at)
+	if s.alone && w.foundChanged(name, at) {
+		s.alone, s.too = false, true
+	}
 	s.atWork = s.alone
 	return s, nil
+}
+
+// foundChanged reports whether a file that was last changed at a time had already been
+// changed when a run was resumed after an attempt that was cut off: whether that attempt did
+// it, or a person after it, is not known.
+func (w *whose) foundChanged(name string, at time.Time) bool {
+	return slices.ContainsFunc(w.traces.Spans, func(span journal.Span) bool {
+		return span.Cut && slices.ContainsFunc(w.later, func(s durable.Snapshot) bool {
+			return s.At.After(span.From) && s.At.Before(span.Until) && s.At.Before(at) && inTree(&s, name) != inTree(w.snap, name)
+		})
+	})
+}
+
+// inTree is the content that a snapshot has of a file of the working tree, "" if it has none.
+func inTree(snap *durable.Snapshot, name string) string {
+	if snap.Tree == nil {
+		return ""
+	}
+	i := slices.IndexFunc(snap.Tree.Entries, func(e durable.TreeEntry) bool { return string(e.Path) == name })
+	if i < 0 {
+		return ""
+	}
+	return snap.Tree.Entries[i].Blob
+}
+
+// byOthers reports whether someone else than the runs had a part in the change of a file.
+func (w *whose) byOthers(name string) bool {
+	s, err := w.of(name)
+	return err != nil || !s.alone && !s.maybe
 }
 
 // wrote is what the runs wrote to a file, and to the copy of it in a checkout, in order.
@@ -329,7 +365,7 @@ func (p *UndoPlan) split(ctx context.Context, w *whose, names []string) (theirs 
 		if err != nil {
 			return nil, err
 		}
-		k := Kept{Path: name, Too: s.too, Maybe: w.traces.Open}
+		k := Kept{Path: name, Too: s.too, Maybe: s.maybe}
 		switch {
 		case !s.alone:
 			p.Kept = append(p.Kept, k)
