@@ -143,9 +143,10 @@ type Unmerged struct {
 	Files  map[string][]byte
 }
 
-// FleetMark says that the fleet has the run of a journal.
+// FleetMark says that the fleet has the run of a journal, or has had the one that its branch is
+// named after.
 type FleetMark struct {
-	File   string // that says so, beside the journal
+	File   string // that says so, beside the journal; "" if the branch is all that is left of it
 	Branch string // that has the file
 	Commit string // of the branch
 	Run    string // on whose behalf: that of the journal, or one around it; "" if the file does not tell

@@ -139,6 +139,7 @@ type UnsafeError struct {
 	Begins bool
 	// Cause is the error that resuming it would end with, nil if it is not that.
 	Cause error
+	todo  string // what resolves it where no command here shows that
 }
 
 // Unwrap gives the cause.
@@ -171,6 +172,9 @@ func (e *UnsafeError) Error() string {
 func (e *UnsafeError) Hint() string {
 	if todo := reprise.HintOf(e.Cause); todo != "" {
 		return todo
+	}
+	if e.todo != "" {
+		return e.todo
 	}
 	if e.Begins {
 		return "nothing was created; resolve that, then start it with the same command"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"reprise"
 	"reprise/convention"
@@ -197,6 +198,9 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 	shown, err := w.preview(ctx, p, seen)
 	if unsafe, ok := errors.AsType[*UnsafeError](err); ok {
 		unsafe.Begins, p.p.unsafe = true, unsafe
+		if i := slices.IndexFunc(seen.Run.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver }); i >= 0 {
+			unsafe.todo = seen.Run.Findings[i].Hint
+		}
 		p.would("Nothing would be started.")
 		for _, reason := range unsafe.Reasons {
 			p.would("%s", reason)

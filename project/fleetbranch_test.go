@@ -197,3 +197,43 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 		})
 	}
 }
+
+// What the fleet has worked on is not begun anew in a clone that has fetched its branch and not
+// merged it. (issue 19)
+func TestA_run_that_the_fleet_has_left_is_not_begun_again(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		then   [][]string
+		begins bool
+	}{
+		"fetched":            {[][]string{{"update-ref", "refs/remotes/origin/reprise/r1", "side"}}, false},
+		"checked out beside": {[][]string{{"branch", "reprise/r1", "side"}}, false},
+		"merged":             {[][]string{{"branch", "reprise/r1", "side"}, {"merge", "-q", "--no-ff", "side"}}, true},
+		"of another name":    {[][]string{{"branch", "reprise/r10", "side"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := gittest.Folder(t)
+			env := gittest.Environ(dir)
+			gittest.Begin(t, dir, env)
+			gittest.Write(t, dir, "a.txt", "a\n")
+			gittest.Commit(t, dir, env, "base")
+			gittest.Run(t, dir, env, "checkout", "-q", "-b", "side")
+			gittest.Write(t, dir, "b.txt", "b\n")
+			gittest.Commit(t, dir, env, "reprise: r1")
+			gittest.Run(t, dir, env, "checkout", "-q", "main")
+			for _, call := range c.then {
+				gittest.Run(t, dir, env, call...)
+			}
+			j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Environ: env})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &reprise.Run{Ref: reprise.Ref{Layout: "eventrun", ID: "r1", Path: ".agent-memory/runs/r1", Kind: reprise.KindGraph}, State: reprise.NotStarted, Steps: []reprise.Step{{ID: "a", Status: reprise.Pending}}}
+			j.Imagine(r)
+			if blocked := r.Worst() == reprise.Blocking; blocked == c.begins {
+				t.Errorf("%+v", r.Findings)
+			}
+		})
+	}
+}

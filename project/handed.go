@@ -106,6 +106,24 @@ func markedOn(r *reprise.Run, git *reprise.Git) (branch string) {
 	return ""
 }
 
+// leftOn reports, of a run that is about to begin, that the fleet has worked on it, as the branch
+// of its name says, which is not merged here.
+func leftOn(r *reprise.Run, git *reprise.Git) {
+	for i := 0; git != nil && i < len(git.Fleet); i++ {
+		m := git.Fleet[i]
+		if m.File != "" || !strings.HasSuffix("/"+m.Branch, "/"+reprise.FleetBranch(r.ID)) {
+			continue
+		}
+		r.Report(reprise.Finding{
+			Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "the fleet has worked on it, on the branch " + m.Branch + ", which is not merged here: beginning it would do that work again",
+			Hint: fmt.Sprintf("`git merge %s` brings here what was done; if it is not finished, `reprise-fleet resume %s` continues it there",
+				reprise.Pasted(m.Branch, "BRANCH"), reprise.Pasted(r.ID, "RUN")),
+		})
+		return
+	}
+}
+
 // handInside reports what is inside a run that is handed over as handed over with it.
 func handInside(fsys fs.FS, runs []*reprise.Run) {
 	given := slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return handedAt(r) < 0 })

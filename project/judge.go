@@ -217,7 +217,9 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	if full := noRoom(j.Root, r); full != nil {
 		r.Report(*full)
 	}
-	markedOn(r, o.Git)
+	if markedOn(r, o.Git) == "" {
+		leftOn(r, o.Git)
+	}
 	examine.Apply(r, o, examine.Every)
 	v := &View{Run: r, Observed: o, Decision: reprise.Next(r, o, reprise.Policy{})}
 	if v.Decision.Action == reprise.Start {

@@ -29,18 +29,21 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 		problem(err)
 		return
 	}
-	var marks []reprise.FleetMark
+	var marks, left []reprise.FleetMark
 	var texts []string
-	in := map[string]string{} // the commits of branches that have marks
 	for i, tree := range found {
+		before := len(marks)
 		eachEntry(tree, len(at[i].hash)/2, func(name, object string) {
 			if is, _ := path.Match(pattern, name); is {
 				marks = append(marks, reprise.FleetMark{File: dir + name, Branch: at[i].name, Commit: at[i].hash})
-				texts, in[at[i].name] = append(texts, object), at[i].hash
+				texts = append(texts, object)
 			}
 		})
+		if len(marks) == before {
+			left = append(left, reprise.FleetMark{Branch: at[i].name, Commit: at[i].hash})
+		}
 	}
-	if len(marks) == 0 {
+	if len(at) == 0 {
 		return
 	}
 	merged := map[string]bool{}
@@ -58,8 +61,8 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	if err != nil {
 		problem(err)
 	}
-	for i, m := range marks {
-		if merged[in[m.Branch]] {
+	for i, m := range append(marks, left...) {
+		if merged[m.Commit] {
 			continue
 		}
 		if i < len(said) {
