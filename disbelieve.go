@@ -183,8 +183,12 @@ func (r *Run) unaccepted(s *Step) bool {
 	says := s.Says(r.filed)
 	// A reset that a person asked for may have reworded it.
 	closed := says.Status.Closed() && says.Status == s.said.Status && (s.Again || says.Word == s.said.Word)
-	if over := says.State == Stopped && s.said.State == Stopped; !closed && !over {
+	if over := !s.overrun && says.State == Stopped && s.said.State == Stopped; !closed && !over {
 		return false
+	}
+	if s.overrun {
+		r.openAfter(s)
+		return true
 	}
 	const why = "its last attempt was not accepted"
 	message := s.ID + " is open, and the run is not over: its last attempt, which was not accepted, wrote that it is"
@@ -198,6 +202,34 @@ func (r *Run) unaccepted(s *Step) bool {
 	})
 	r.opens(s, why, s.ID+" is open: "+why)
 	return true
+}
+
+// openAfter opens a step that an attempt at one before it marked done with its own. It comes
+// when all before it are closed.
+func (r *Run) openAfter(s *Step) {
+	const why = "it was not begun: an attempt at a step before it, which was not accepted, marked it done"
+	s.Status = Pending
+	if first := slices.IndexFunc(r.Steps, func(p Step) bool { return p.Due() || p.ID == s.ID }); r.Steps[first].ID != s.ID {
+		r.reopens(s.ID + " is open: " + why)
+		return
+	}
+	r.Report(Finding{
+		Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.Said(),
+		Message: s.ID + " is marked done, but " + why,
+		Hint:    "`reprise resume` does it; `reprise resume " + Pasted(r.ID, "RUN") + " --skip " + Pasted(s.ID, "STEP") + "` leaves it out",
+	})
+	r.opens(s, why, s.ID+" is open: "+why)
+}
+
+// passed believes what the files say of the steps before one that has ended: a phase may be
+// left out.
+func (r *Run) passed(s *Step) {
+	at := slices.IndexFunc(r.Steps, func(p Step) bool { return p.ID == s.ID })
+	for i := range max(at, 0) {
+		if p := &r.Steps[i]; p.overrun && s.journal == ended {
+			p.said = nil
+		}
+	}
 }
 
 // Unaccepted reports whether only an attempt at the step that was not accepted says that
@@ -238,6 +270,11 @@ func (r *Run) opens(s *Step, why, reason string) {
 		u.Path = cmp.Or(u.Path, r.Path)
 		r.Next = append(r.Next, u)
 	}
+	r.reopens(reason)
+}
+
+// reopens takes back that the run is over.
+func (r *Run) reopens(reason string) {
 	if r.State == Complete || r.State == Stopped {
 		r.State, r.Reason = Interrupted, reason
 		r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Code == CodeClosedOpen && f.Subject == r.ID })
@@ -279,7 +316,9 @@ func (s *Step) Said() Source {
 func (r *Run) Overstep(events []Event) {
 	r.recallRemoved(events)
 	for i := range events {
-		if s := r.Step(events[i].Step); s != nil && events[i].Listed == nil {
+		if s := r.Step(events[i].Step); s != nil && events[i].Says != nil {
+			s.said, s.overrun = events[i].Says, events[i].By != s.ID
+		} else if s != nil && events[i].Listed == nil {
 			s.oversteppedBy = events[i].By
 		}
 	}

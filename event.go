@@ -42,8 +42,8 @@ const (
 	// An attempt's agent reported that it began or finished something; see Reported.
 	StepReported EventKind = "step_reported"
 	// An attempt at the step By marked this step done or optional, in the file Expect, or
-	// deleted it from the list where it stood as Listed. None of that was its job. If By is
-	// the step itself, its attempt was not accepted and wrote what the files still say, Says.
+	// deleted it from the list where it stood as Listed. None of that was its job. If Says
+	// is set, the attempt was not accepted, and the files still say that of the step.
 	StepOverstepped EventKind = "step_overstepped"
 	EngineLeft      EventKind = "engine_left" // the engine stopped working on the run in an orderly way
 	// An unused answer no longer counts: what it was given for is done again, or the run
@@ -148,7 +148,7 @@ type Event struct {
 	// taken.
 	By  string `json:"by,omitempty"`
 	Own string `json:"own,omitempty"`
-	// Says is what the files say of an attempt's own step and of the run after its end was
+	// Says is what the files say of a step and of the run after the end of an attempt was
 	// recorded, if that calls one of them over although the attempt was not accepted.
 	Says *Says `json:"says,omitempty"`
 	// Grant is, for a question about a refused call, what its options would allow.

@@ -52,6 +52,7 @@ func (r *Run) recall(events []Event, own bool) {
 			}
 			if s != nil {
 				s.recall(ev, i+1)
+				r.passed(s)
 			}
 		}
 		switch ev.Kind {
@@ -238,7 +239,9 @@ func (s *Step) recall(ev *Event, at int) {
 	}
 	switch {
 	case ev.Kind == StepOverstepped && ev.Says != nil:
-		s.said = ev.Says
+		if s.said, s.overrun = ev.Says, ev.By != ev.Step; s.overrun {
+			s.journal = notBegun // in a loop it may have ended in an earlier round
+		}
 	case ev.Kind == StepOverstepped:
 		s.oversteppedBy = ev.By
 	case ev.Kind == StepStarted, ev.Kind == StepFinished, ev.Kind == StepSkipped:

@@ -53,12 +53,14 @@ type Step struct {
 	// journal is the step's status according to the journal alone; oversteppedBy is the
 	// step whose attempt marked this one done, or ""; filed is the status in the files
 	// while that is not believed, since an attempt has no recorded end, else zero; said is
-	// what its last attempt, which was not accepted, left in the files, nil if nothing;
+	// what its last attempt, which was not accepted, left in the files, nil if nothing, and
+	// overrun tells that it was an attempt at a step before it;
 	// tried is set if an attempt was begun and the step has not ended since.
 	journal       standing
 	oversteppedBy string
 	filed         Status
 	said          *Says
+	overrun       bool
 	tried         bool
 
 	// Grade says how well a Done is supported, Evidence by what. Both are set when claims

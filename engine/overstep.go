@@ -22,7 +22,7 @@ func (w *work) opened() []reprise.Listed {
 	switch {
 	case known.Open != nil:
 		out = known.Open(w.led.Files(), w.run)
-	case w.own(), w.run.Kind.Facts().Phased && !w.run.Kind.Facts().Stories, known.Reopens != nil:
+	case w.own(), project.OneWord(w.run):
 		return nil // its journal alone counts, or all its steps follow from one word
 	default:
 		for i := range w.run.Steps {
@@ -63,7 +63,8 @@ func (w *work) opened() []reprise.Listed {
 
 // stillSaid tells that the files call a step done or go on without it, or call the run ended,
 // although the attempt at it is not accepted, where the events that say so cannot take that
-// back. It is recorded with them, so that what is written there later can be told apart.
+// back, and which steps after it they call done. It is recorded with them, so that what is
+// written there later can be told apart.
 func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) []reprise.Event {
 	over := func(fsys fs.FS, r *reprise.Run) bool {
 		if st := r.Step(s.Step); st != nil {
@@ -71,8 +72,12 @@ func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) [
 		}
 		return !r.State.Open() || len(r.Next) > 0 && !project.Offers(fsys, w.playbook, r, s.Step)
 	}
-	if len(events) == 0 || s.Number == 0 || w.own() || !over(w.led.Files(), w.files) {
+	if len(events) == 0 || s.Number == 0 || w.own() {
 		return nil
+	}
+	out := w.overrun(s.Step)
+	if !over(w.led.Files(), w.files) {
+		return out
 	}
 	dry := durable.NewDryRun(w.led.Files())
 	then, err := w.imagined(ctx, dry, events)
@@ -80,17 +85,43 @@ func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) [
 		then = w.files // what they say now is not believed either
 	}
 	if !over(dry, then) {
-		return nil
+		return out
 	}
 	says := reprise.Says{Status: reprise.Unknown, Word: then.Reason, State: then.State}
 	if st := then.Step(s.Step); st != nil {
 		rewrites := slices.ContainsFunc(dry.Edits(), func(e reprise.Edit) bool { return e.Path == st.Said().File })
 		if then.State != reprise.Stopped && project.ByPresence(st, s.Expect) && !rewrites {
-			return nil // the content of what it was to leave is on record, and that tells
+			return out // the content of what it was to leave is on record, and that tells
 		}
 		says = st.Says(then.State)
 	}
-	return []reprise.Event{{Kind: reprise.StepOverstepped, Step: s.Step, By: s.Step, Actor: actor, Says: &says}}
+	return append(out, reprise.Event{Kind: reprise.StepOverstepped, Step: s.Step, By: s.Step, Actor: actor, Says: &says})
+}
+
+// tellOverrun records what an attempt with no recorded end wrote of the steps after its own,
+// if a person has its step done again or leaves it out: then nothing else settles it.
+func (w *work) tellOverrun(ctx context.Context) error {
+	var events []reprise.Event
+	for _, open := range w.hist.Open() {
+		if open.Step == w.choice.From || slices.Contains(w.choice.Skip, open.Step) {
+			events = append(events, w.overrun(open.Step)...)
+		}
+	}
+	if err := w.recordAll(ctx, events...); err != nil || len(events) == 0 {
+		return err
+	}
+	return w.load()
+}
+
+func (w *work) overrun(step string) []reprise.Event {
+	if w.own() {
+		return nil // its journal alone counts
+	}
+	events := project.Overrun(w.files, w.hist, step)
+	for i := range events {
+		events[i].Actor = actor
+	}
+	return events
 }
 
 // tellOverstepped records which other steps were marked done since an attempt began, by

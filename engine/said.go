@@ -120,6 +120,9 @@ func (w *work) recordChoice(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := w.tellOverrun(ctx); err != nil {
+		return err
+	}
 	events, err := w.chosenEvents(ctx)
 	if err != nil {
 		return err

@@ -439,10 +439,38 @@ func (v *View) overstepped() (out []reprise.Event) {
 		return nil
 	}
 	for _, open := range v.History.Open() {
-		for _, ev := range Overstepped(v.Run, v.History, open.Step) {
+		for _, ev := range append(Overstepped(v.Run, v.History, open.Step), Overrun(v.Run, v.History, open.Step)...) {
 			if !slices.Contains(stepsOf(out), ev.Step) {
 				out = append(out, ev)
 			}
+		}
+	}
+	return out
+}
+
+// OneWord reports whether all steps of a run follow from one word of its files.
+func OneWord(r *reprise.Run) bool {
+	f := r.Kind.Facts()
+	return f.Phased && !f.Stories || convention.Of(r.Layout).Reopens != nil
+}
+
+// Overrun returns the steps that an attempt at one before them marked done with its own:
+// they were to come after it. Phases of a loop may have ended in an earlier round.
+func Overrun(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
+	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == by })
+	if at < 0 || !OneWord(r) {
+		return nil
+	}
+	reopens, behind := convention.Of(r.Layout).Reopens, []string{by}
+	for _, s := range r.Steps[at+1:] {
+		if len(s.Needs) > 0 && !slices.ContainsFunc(s.Needs, func(id string) bool { return slices.Contains(behind, id) }) {
+			continue
+		}
+		behind = append(behind, s.ID)
+		again := reopens != nil && slices.ContainsFunc(r.Steps, func(p reprise.Step) bool { return slices.Contains(reopens(p.ID), s.ID) })
+		if s.Status == reprise.Done && (again || h.Step(s.ID).Accepted == nil) {
+			says := s.Says(r.State)
+			out = append(out, reprise.Event{Kind: reprise.StepOverstepped, Step: s.ID, By: by, Says: &says})
 		}
 	}
 	return out

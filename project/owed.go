@@ -72,13 +72,13 @@ const notAccepted = "its last attempt was not accepted"
 // call open, as a story does of which all boxes are ticked: that is a guess. In a loop any
 // other phase comes after it.
 func (v *View) overtaken(fsys fs.FS, book reprise.Playbook, id string) bool {
-	r, loops := v.Run, convention.Of(v.Run.Layout).Reopens != nil
+	r := v.Run
 	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id })
-	if f := r.Kind.Facts(); at < 0 || !loops && (!f.Phased || f.Stories) || !begins(r.Steps[at].Status) || v.offers(fsys, book, id) {
+	if at < 0 || !OneWord(r) || !begins(r.Steps[at].Status) || v.offers(fsys, book, id) {
 		return false
 	}
 	after := r.Steps[at+1:]
-	if loops {
+	if convention.Of(r.Layout).Reopens != nil {
 		after = r.Steps
 	}
 	return slices.ContainsFunc(after, func(s reprise.Step) bool { return v.offers(fsys, book, s.ID) })
