@@ -298,7 +298,7 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 		f.Found = w.found(f, untracked)
 		if repo != nil && w.repo != nil {
 			kept, err := w.unlike(ctx, repo, f)
-			if err != nil {
+			if err != nil && ctx.Err() == nil { // while it is being stopped, nothing begins
 				return unanswered(repo, err)
 			}
 			f.Unlike = slices.Collect(maps.Keys(kept.was))
