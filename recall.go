@@ -64,7 +64,7 @@ func (r *Run) recall(events []Event, own bool) {
 			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
-				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].tried = false, "", nil, false
+				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].overrun, r.Steps[i].tried = false, "", nil, false, false
 				r.Steps[i].restored()
 			}
 		case RunStarted:
