@@ -157,8 +157,7 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 	{name: "worktree deleted and all is well", only: "build", script: `d=$(pwd); ` + say + `cd /; rm -rf "$d"; exit 0`, says: "times: its checkout is gone", most: 3},
 	{name: "worktree moved", only: "build", script: `d=$(pwd); cd /; mv "$d" "$OUT/moved.$REPRISE_ATTEMPT"; exit 3`, says: "exit code 3|checkout", most: 3},
 
-	{name: "our folder deleted", not: "flow", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
-	{name: "our folder deleted", only: "flow", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "changed or replaced under us|was started and cut off, and the journal has lost that", most: 1},
+	{name: "our folder deleted", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
 	{name: "our lock deleted", script: `rm -f "$PROJECT/.reprise/lock"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
 	{name: "our journal cut", script: `for f in $(find "$PROJECT/.reprise/journal" -type f); do : > "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
 	{name: "our journal garbled", script: `for f in $(find "$PROJECT/.reprise/journal" -type f); do echo garbage >> "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
