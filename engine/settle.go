@@ -137,7 +137,8 @@ func (w *work) look(ctx context.Context, s *Seen) (err error) {
 	if s.Filed = ""; s.Result.Outcome != agent.Done {
 		s.Reply = w.reply(&s.Attempt)
 	}
-	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, s.Expect) {
+	// A file that is itself the work may be half of it; one that reports the work comes last.
+	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && (s.Commit || !project.ByPresence(step, s.Expect)) {
 		s.Filed = step.Status.String()
 	}
 	if s.Wrote = w.wrote(s.Step, s.Expect); s.Wrote == nil {
