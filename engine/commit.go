@@ -34,7 +34,11 @@ func (w *work) commitOf(ctx context.Context, f *Attempt, key string, suffixes ..
 	for i, suffix := range suffixes {
 		values[i] = key + suffix
 	}
-	if commit, _, err = repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, values...); err != nil {
+	since := ""
+	if key == f.Key {
+		since = f.Head
+	}
+	if commit, _, err = repo.HasTrailer(ctx, since, reprise.TrailerKey, values...); err != nil {
 		return "", &gitx.NoAnswerError{Dir: repo.Dir(), Cause: err}
 	}
 	return commit, nil

@@ -83,6 +83,8 @@ func TestA_git_that_falls_silent_during_a_step_leaves_its_end_open(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEngine(repository(t))
+			put(t, e.Dir, "earlier", "put away\n") // without any stash git is not asked for one
+			git(t, e.Dir, "stash", "push", "-q", "-u")
 			put(t, e.Dir, ".gitignore", "log\n")
 			bin := t.TempDir()
 			silent := filepath.Join(bin, "silent")

@@ -152,7 +152,7 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 	}
 	if merged.Before {
 		// Without a commit of ours it was merged by hand, or holds nothing.
-		if merged.Commit, _, err = s.Repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, key); err != nil {
+		if merged.Commit, _, err = s.Repo.HasTrailer(ctx, "", reprise.TrailerKey, key); err != nil {
 			return Merged{}, err
 		}
 	} else {

@@ -48,6 +48,9 @@ func (r *Repo) Standing(ctx context.Context) (head string, changed, untracked []
 // Stash gives the latest stash of the repository, which all its checkouts share, and when
 // and on which branch it was made; "" if there is none.
 func (r *Repo) Stash(ctx context.Context) (commit, branch string, at time.Time, err error) {
+	if r.noStash() {
+		return "", "", at, nil
+	}
 	line, err := r.git.line(ctx, "for-each-ref", "--format=%(objectname) %(committerdate:unix) %(contents:subject)", "refs/stash")
 	if err != nil || line == "" {
 		return "", "", at, err

@@ -78,8 +78,12 @@ func (r *Repo) objectsOf(ctx context.Context, typed string, names []string) (out
 	if len(names) == 0 {
 		return nil, nil
 	}
+	ask := r.git.history
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ":") }) {
+		ask = r.git.stream // what is staged changes without a reference
+	}
 	input := []byte(strings.Join(names, "\n") + "\n")
-	err = r.git.stream(ctx, input, func(in *bufio.Reader) error {
+	err = ask(ctx, input, func(in *bufio.Reader) error {
 		for range names {
 			content, err := readObject(in, typed)
 			if err != nil {

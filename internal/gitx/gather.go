@@ -78,7 +78,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 // untracked and submodules are git's words for how much is said of those.
 func (g *runner) status(ctx context.Context, max int, untracked, submodules string) (status, error) {
 	read := func(in *bufio.Reader) (status, error) { return readStatus(in, max) }
-	return query(ctx, g, read, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
+	return query(ctx, g.stream, read, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
 		"--untracked-files="+untracked, "--ignore-submodules="+submodules)
 }
 
@@ -126,7 +126,7 @@ func (r *Repo) tips() []string {
 func (r *Repo) askLog(ctx context.Context, ask Ask, a *answers) {
 	args := logArgs("--ignore-missing", "--max-count="+strconv.Itoa(ask.MaxCommits))
 	args = append(append(args, r.tips()...), "--")
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+	err := r.git.history(ctx, nil, func(in *bufio.Reader) error {
 		return readLog(in, func(e entry) { a.log = append(a.log, e) })
 	}, args...)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *Repo) askFiles(ctx context.Context, ask Ask, a *answers) {
 	a.files = map[string][]reprise.FileChange{}
 	args := logArgs("--ignore-missing", "--name-status", renames(r.partial), "--max-count="+strconv.Itoa(ask.MaxFileCommits))
 	args = append(append(append(args, r.tips()...), "--"), ask.Paths...)
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+	err := r.git.history(ctx, nil, func(in *bufio.Reader) error {
 		return readLog(in, func(e entry) { a.files[e.Hash] = r.relFiles(e.Files) })
 	}, args...)
 	if err != nil {
@@ -172,7 +172,7 @@ func (r *Repo) relFiles(files []reprise.FileChange) []reprise.FileChange {
 
 func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 	var err error
-	a.refs, err = query(ctx, &r.git, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
+	a.refs, err = query(ctx, r.git.history, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
 	if err != nil {
 		r.missed("branches were not fully looked at", err)
 		a.refs.more = true
@@ -189,7 +189,7 @@ func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 	if len(args) == 2 {
 		return
 	}
-	track, err := query(ctx, &r.git, readRefs, args...)
+	track, err := query(ctx, r.git.history, readRefs, args...)
 	if err != nil {
 		r.missed("how far branches are from their upstream was not looked at", err)
 	}
@@ -233,7 +233,7 @@ func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
 	}
 	list := func(end byte, args ...string) (err error) {
 		read := func(in *bufio.Reader) ([]reprise.Worktree, error) { return readWorktrees(in, end) }
-		a.worktrees, err = query(ctx, &r.git, read, append([]string{"worktree", "list", "--porcelain"}, args...)...)
+		a.worktrees, err = query(ctx, r.git.stream, read, append([]string{"worktree", "list", "--porcelain"}, args...)...)
 		return err
 	}
 	err := list(0, "-z")

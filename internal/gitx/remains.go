@@ -199,7 +199,7 @@ func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(Edited), 
 	}
 	args = append([]string{"diff-tree", "--stdin", "-r", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
 	var over error
-	err := r.git.stream(ctx, []byte(strings.Join(lines, "\n")+"\n"), func(in *bufio.Reader) error {
+	err := r.git.history(ctx, []byte(strings.Join(lines, "\n")+"\n"), func(in *bufio.Reader) error {
 		f, commit, listed := fields{in, 0}, "", 0
 		return f.each(func(word string) error {
 			change, ok := strings.CutPrefix(word, ":")

@@ -27,12 +27,12 @@ func (r *Repo) askRenamed(ctx context.Context, ask Ask, a *answers) {
 		}
 		var from []string
 		args := append(logArgs("--no-walk=unsorted", "--name-status", "--diff-filter=R", "-M100%"), adding...)
-		err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		err := r.git.history(ctx, nil, func(in *bufio.Reader) error {
 			return readLog(in, func(e entry) { from = append(from, named(a.files[e.Hash], r.relFiles(e.Files))...) })
 		}, append(args, "--")...)
 		if err == nil && len(from) > 0 {
 			args := append(logArgs("--ignore-missing", "--name-status", renames(r.partial), "--max-count="+strconv.Itoa(ask.MaxFileCommits)), r.tips()...)
-			err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+			err = r.git.history(ctx, nil, func(in *bufio.Reader) error {
 				return readLog(in, func(e entry) { a.files[e.Hash] = joined(a.files[e.Hash], r.relFiles(e.Files)) })
 			}, append(append(args, "--"), merge(from)...)...)
 		}

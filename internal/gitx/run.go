@@ -45,7 +45,7 @@ func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runn
 	out := *g
 	out.dir, out.env = dir, environment(g.environ, profile)
 	settings, err := once(&out, "settings", dir, noIncludes, func() ([]setting, error) {
-		return query(ctx, &out, readSettings, "config", "-z", "--list")
+		return query(ctx, out.stream, readSettings, "config", "-z", "--list")
 	})
 	if err != nil && exitCode(err) < 0 {
 		return out, nil, err
@@ -209,10 +209,13 @@ func (g *runner) feed(ctx context.Context, names []string, args ...string) error
 	}, args...)
 }
 
+// asking is a way to run git: stream, or history.
+type asking func(ctx context.Context, input []byte, read func(*bufio.Reader) error, args ...string) error
+
 // query runs git and reads its output into one value. What was read before an
 // error is returned with it.
-func query[T any](ctx context.Context, g *runner, read func(*bufio.Reader) (T, error), args ...string) (out T, err error) {
-	err = g.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+func query[T any](ctx context.Context, ask asking, read func(*bufio.Reader) (T, error), args ...string) (out T, err error) {
+	err = ask(ctx, nil, func(in *bufio.Reader) (err error) {
 		out, err = read(in)
 		return err
 	}, args...)

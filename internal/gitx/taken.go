@@ -143,7 +143,7 @@ func (r *Repo) Reverts(ctx context.Context) (of func(commit string) string, err 
 	if !objectName(r.head) {
 		return of, nil
 	}
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+	err = r.git.history(ctx, nil, func(in *bufio.Reader) error {
 		f := fields{in, 0}
 		return f.each(func(hash string) error { // newest first: what reverts it came before
 			text, err := f.need()

@@ -10,16 +10,21 @@ import (
 	"strings"
 )
 
-// HasTrailer looks for the latest commit of a branch, or of the commit named,
-// that carries a trailer with the first of the values that one has. "HEAD" stands for
-// what is checked out. A repository without any commit but our own snapshots has none that
-// does.
-func (r *Repo) HasTrailer(ctx context.Context, rev, key string, values ...string) (commit string, found bool, err error) {
-	at, err := spelled(rev)
-	if err != nil {
-		return "", false, err
+// HasTrailer looks for the latest commit of what is checked out that carries a trailer with
+// the first of the values that one has. since is a commit that has none of them in its
+// history, "" if none is known: without it all of the history is read. A repository without
+// any commit but our own snapshots has none that does.
+func (r *Repo) HasTrailer(ctx context.Context, since, key string, values ...string) (commit string, found bool, err error) {
+	where := []string{"--end-of-options", "HEAD^{commit}"}
+	if objectName(since) {
+		if now, ok := plainCommit(r.location, "HEAD"); ok && now == since {
+			return "", false, nil
+		}
+		if commit, found, err = r.latest(ctx, key, values, append(where, "^"+since)...); err == nil {
+			return commit, found, nil
+		}
 	}
-	if commit, found, err = r.latest(ctx, key, values, "--end-of-options", at+"^{commit}"); err != nil {
+	if commit, found, err = r.latest(ctx, key, values, where...); err != nil {
 		if any, no := r.git.line(ctx, "rev-list", "-n", "1", "--branches", "--reflog"); no == nil && any == "" {
 			err = nil
 		}

@@ -330,6 +330,9 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (commit string, ok bool,
 	if rev, err = spelled(rev); err != nil {
 		return "", false, err
 	}
+	if commit, ok = plainCommit(r.location, rev); ok {
+		return commit, true, nil
+	}
 	commit, err = r.git.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	switch {
 	case objectName(commit) && err == nil:

@@ -123,11 +123,20 @@ func TestCommit(t *testing.T) {
 	if again, err := r.Commit(t.Context(), "x", ""); again != "" || err != nil {
 		t.Errorf("a second commit %q %v", again, err)
 	}
-	if got, found, err := r.HasTrailer(t.Context(), "main", "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
+	if got, found, err := r.HasTrailer(t.Context(), "", "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
 		t.Errorf("trailer %q %v %v", got, found, err)
 	}
+	was := f.git("rev-parse", commit+"~")
+	for _, since := range []string{was, strings.Repeat("1", 40)} {
+		if got, found, err := r.HasTrailer(t.Context(), since, "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
+			t.Errorf("trailer since %s: %q %v %v", since, got, found, err)
+		}
+	}
+	if got, found, err := r.HasTrailer(t.Context(), commit, "Reprise-Step", "run/step/1"); found || err != nil {
+		t.Errorf("trailer of the time before: %q %v", got, err)
+	}
 	for _, other := range []string{"run/step/11", "run/step", "1"} {
-		if _, found, err := r.HasTrailer(t.Context(), "main", "Reprise-Step", other); found || err != nil {
+		if _, found, err := r.HasTrailer(t.Context(), "", "Reprise-Step", other); found || err != nil {
 			t.Errorf("trailer %q found, %v", other, err)
 		}
 	}
@@ -639,12 +648,12 @@ func TestWithout_any_commit_no_commit_carries_a_trailer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.git("init", "-q")
-	if commit, found, err := f.repo().HasTrailer(t.Context(), "HEAD", "Reprise-Step", "run/step/1"); commit != "" || found || err != nil {
+	if commit, found, err := f.repo().HasTrailer(t.Context(), "", "Reprise-Step", "run/step/1"); commit != "" || found || err != nil {
 		t.Errorf("%q %t %v", commit, found, err)
 	}
 	f.commit("first")
 	f.git("checkout", "-q", "--orphan", "new")
-	if _, _, err := f.repo().HasTrailer(t.Context(), "HEAD", "Reprise-Step", "run/step/1"); err == nil {
+	if _, _, err := f.repo().HasTrailer(t.Context(), "", "Reprise-Step", "run/step/1"); err == nil {
 		t.Error("there are commits, and which of them counts is not known")
 	}
 }

@@ -230,6 +230,9 @@ func (c *checkout) restage(ctx context.Context, paths []string, was status) erro
 
 // head is the commit that is checked out.
 func (c *checkout) head(ctx context.Context) (string, error) {
+	if commit, ok := plainCommit(location{gitDir: c.gitDir, commonDir: c.commonDir}, "HEAD"); ok {
+		return commit, nil
+	}
 	return c.git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
 }
 
@@ -273,7 +276,7 @@ func (r *Repo) DiffStat(ctx context.Context, base, branch string) ([]FileStat, e
 		})
 		return out, err
 	}
-	return query(ctx, &r.git, read, diffArgs("--numstat", "--no-renames", "--end-of-options", at[0], at[1], "--")...)
+	return query(ctx, r.git.stream, read, diffArgs("--numstat", "--no-renames", "--end-of-options", at[0], at[1], "--")...)
 }
 
 // diffArgs compares without anything that a repository's settings could change.
