@@ -56,6 +56,10 @@ const (
 // branch Text of the remote: the files here are an old copy of it.
 const HandedOver = "handed over"
 
+// NotDone is the outcome of a StepReset for a step that only the files called done: what is
+// done of it stays so.
+const NotDone = "not done"
+
 // Person is the actor of events that a person decided.
 const Person = "person"
 

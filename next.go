@@ -41,7 +41,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		}
 		d.refuse(state, fmt.Sprintf("a session of %s is at work in the same folder: %s", s.CLI, s.Owner.Reason))
 		return d
-	case len(r.Owed) > 0 && !r.spent(r.Owed):
+	case len(r.Owed) > 0 && len(r.Asks) == 0 && !r.spent(r.Owed):
 		d.Action, d.State = Start, Interrupted
 		d.because(d.Point.ID + ": " + d.Point.Reason)
 	case r.State == Complete && r.Behind && len(d.open(r)) == 0:

@@ -65,7 +65,11 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 			end.At, end.Listed = zeroTime, nil
 			then = append(then, end)
 		case d.Again:
-			then = append(then, putBack(end))
+			reset := putBack(end)
+			if d.Prefix == project.ClaimedPrefix {
+				reset.Outcome, reset.Text = reprise.NotDone, "a person said that it is not done"
+			}
+			then = append(then, reset)
 		case d.Skip:
 			then = append(then, leftOut(end.Step))
 		}

@@ -44,7 +44,8 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		if s != nil {
 			unaccepted = s.Unaccepted()
 		}
-		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || !unaccepted && !untouched(fsys, h.Owed.Expect) {
+		whole := v.Run.Step(v.Run.Whole(id))
+		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || s == nil && whole != nil && whole.Status.Closed() || !unaccepted && !untouched(fsys, h.Owed.Expect) {
 			continue
 		}
 		switch {

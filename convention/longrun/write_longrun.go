@@ -118,21 +118,21 @@ func (w *longRunRecorder) putTo(p *plan) {
 	w.enter(p, w.l.second(nil), append(about, splice.Member{Key: "task_description", Value: what}, splice.Member{Key: "plan", Value: p.id})...)
 }
 
-// start: an agent is put to a plan. A summary that called the plan ended is set
-// to partial, the convention's word for work that continues.
+// start: an agent is put to a plan. A summary that called the plan ended no
+// longer does.
 func (w *longRunRecorder) start(p *plan) {
 	w.putTo(p)
 	if c := p.checkpoint; c != nil && c.second && c.status == reprise.Failed {
 		w.checkpointStatus(p, "in_progress")
 	}
 	if s := p.summary; s != nil && s.status != reprise.InProgress {
-		w.summaryStatus(p, reprise.InProgress, "partial")
+		w.summaryStatus(p, reprise.InProgress, underWay)
 	}
 	w.state(stateChange{status: wordExecuting, at: p, row: reprise.InProgress, what: "Started plan " + p.id})
 }
 
 // restart: a person wants the whole plan done again, the tasks that are done
-// included. A summary that called it ended is partial from then on.
+// included.
 func (w *longRunRecorder) restart(p *plan) {
 	if c := p.checkpoint; c != nil && c.completed > 0 {
 		if c.second {
@@ -142,17 +142,17 @@ func (w *longRunRecorder) restart(p *plan) {
 		w.putCheckpoint(p, "last_completed_task", 0)
 		w.touchCheckpoint(p)
 	}
-	if s := p.summary; s != nil && s.status.Closed() {
-		w.summaryStatus(p, reprise.InProgress, "partial")
-	}
 }
 
-// reset takes back that a plan was begun. Tasks that are done stay done, unless
-// a person wants it all done again.
+// reset takes back that a plan was begun, and that it ended. Tasks that are done
+// stay done, unless a person wants it all done again.
 func (w *longRunRecorder) reset(p *plan) {
-	again := w.ev.Actor == reprise.Person
+	again := w.ev.Actor == reprise.Person && w.ev.Outcome != reprise.NotDone
 	if again {
 		w.restart(p)
+	}
+	if s := p.summary; s != nil && s.status.Closed() {
+		w.summaryStatus(p, reprise.InProgress, underWay)
 	}
 	if e := p.latest(); e != nil && e.status == reprise.InProgress {
 		w.closeAgent(p.agents, "", "queued")
