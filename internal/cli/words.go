@@ -215,6 +215,8 @@ func verdict(j judged) (mark, text string) {
 			text += fmt.Sprintf(" (and %d more)", n)
 		}
 		return "?", text
+	case j.d.Action == reprise.Ask && j.d.State == reprise.Stopped:
+		return "■", "STOPPED on purpose: nothing is started unless you choose to continue"
 	case j.stuck():
 		return "?", "WAITS FOR YOU: nothing can be started until its files are changed"
 	case j.d.Action == reprise.Ask:
