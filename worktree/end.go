@@ -162,7 +162,7 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 		merged.Into = s.Repo.Current()
 		merged.Commit, err = s.Repo.Merge(ctx, s.branch, "Merge "+s.branch, reprise.TrailerKey+": "+key)
 		if err != nil {
-			return Merged{}, err
+			return Merged{}, withoutState(err, place, c)
 		}
 		merged.Text = fmt.Sprintf("%s was merged into %s as %.12s", s.branch, merged.Into, merged.Commit)
 	}
@@ -274,6 +274,26 @@ func (s *site) mergeable(ctx context.Context) (place string, c condition, err er
 		}
 	}
 	return place, c, err
+}
+
+// withoutState adds to the refusal of a merge that only state files are in the way of how to
+// take them out of the branch: the project has its own. The checkout keeps its copies.
+func withoutState(err error, place string, c condition) error {
+	not, ok := errors.AsType[*gitx.NotReadyError](err)
+	if !ok || c != whole || not.Base == "" {
+		return err
+	}
+	var names []string
+	for _, p := range not.Paths {
+		name := reprise.Pasted(p, "")
+		if name == "" || !gitx.Kept(p) {
+			return err
+		}
+		names = append(names, name)
+	}
+	not.Todo = fmt.Sprintf("`git -C %s reset -q %.12s -- %s && git -C %[1]s commit -m 'leave out the state'` takes them out of the branch, and the files stay; then merge again",
+		reprise.Pasted(place, "FOLDER"), not.Base, strings.Join(names, " "))
+	return err
 }
 
 // spelled gives changes as arguments of git: by name if they are few, otherwise all but what

@@ -66,6 +66,10 @@ type NotReadyError struct {
 	Lock   string
 	// Untracked tells that Paths are files git does not know and would overwrite.
 	Untracked bool
+	// Base is, for a merge that Paths are in the way of, where the branch begins.
+	Base string
+	// Todo is what a person can do, if that is known better.
+	Todo string
 }
 
 // Error gives the operation, the folder and the reason.
@@ -79,6 +83,9 @@ func (e *NotReadyError) Error() string {
 
 // Hint says what a person can do.
 func (e *NotReadyError) Hint() string {
+	if e.Todo != "" {
+		return e.Todo
+	}
 	if e.Locked {
 		return e.lockHint()
 	}

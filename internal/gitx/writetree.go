@@ -386,7 +386,7 @@ func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error
 		}
 	}
 	if len(changed) > 0 { // state files: the others are asked for before
-		return &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has changes that are not committed in files that the merge changes too", Paths: changed}
+		return &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has changes that are not committed in files that the merge changes too", Paths: changed, Base: base}
 	}
 	index, err := c.git.names(ctx, "ls-files", "-z", "--cached")
 	if err != nil {
@@ -413,7 +413,7 @@ func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error
 	}
 	return &NotReadyError{
 		Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has files that git does not know and that the merge would overwrite",
-		Paths: slices.Sorted(maps.Keys(covered)), Untracked: true,
+		Paths: slices.Sorted(maps.Keys(covered)), Untracked: true, Base: base,
 	}
 }
 
