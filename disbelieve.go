@@ -46,6 +46,11 @@ func (r *Run) recallRemoved(events []Event) {
 			removed = slices.DeleteFunc(removed, func(o *Event) bool { return o.Step == ev.Step })
 		case ev.Kind == StateRestored:
 			removed = nil
+			for d := range ev.Doubts {
+				if ev.Doubts[d].Listed != nil {
+					removed, out[ev.Doubts[d].Step] = append(removed, &ev.Doubts[d]), false
+				}
+			}
 		}
 	}
 	for _, ev := range removed {
@@ -84,6 +89,35 @@ func (r *Run) declares(l *Listed) string {
 		}
 	}
 	return in
+}
+
+// doubt takes what an attempt with another job marked.
+func (s *Step) doubt(ev *Event) {
+	if ev.Says != nil {
+		s.said, s.overrun = ev.Says, ev.By != ev.Step
+	} else {
+		s.oversteppedBy = ev.By
+	}
+}
+
+// Doubts gives the events that put steps in doubt and that nothing has settled since.
+func Doubts(events []Event) (out []Event) {
+	for i := range events {
+		ev := &events[i]
+		switch ev.Kind {
+		case RunStarted, RunRenewed:
+			out = nil
+		case StateRestored:
+			out = slices.Clone(ev.Doubts)
+		case StepOverstepped:
+			out = append(out, *ev)
+		case StepStarted, StepFinished, StepSkipped:
+			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step })
+		case StepReset:
+			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step && d.Says == nil })
+		}
+	}
+	return out
 }
 
 // askAgain reopens questions that only the files call answered.
@@ -316,10 +350,8 @@ func (s *Step) Said() Source {
 func (r *Run) Overstep(events []Event) {
 	r.recallRemoved(events)
 	for i := range events {
-		if s := r.Step(events[i].Step); s != nil && events[i].Says != nil {
-			s.said, s.overrun = events[i].Says, events[i].By != s.ID
-		} else if s != nil && events[i].Listed == nil {
-			s.oversteppedBy = events[i].By
+		if s := r.Step(events[i].Step); s != nil && (events[i].Says != nil || events[i].Listed == nil) {
+			s.doubt(&events[i])
 		}
 	}
 	r.disbelieve(false)

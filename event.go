@@ -110,6 +110,9 @@ type Event struct {
 	// their hashes, zero for a removed file. What a commit of the attempt has of them is
 	// not its work. The path "." stands for any file: there were too many.
 	Found []Expected `json:"found,omitempty"`
+	// Unlike are, for a start, the files of other runs that were neither as git has them nor as
+	// the last snapshot does, relative to the project, with their hashes.
+	Unlike []Expected `json:"unlike,omitempty"`
 	// Open lists, for the start of an attempt that may close only its own step, all steps
 	// open at that time; nil if the journal already says so. Listed is how a removed step
 	// stood in the list; a reset puts it back.
@@ -155,6 +158,8 @@ type Event struct {
 	// Says is what the files say of a step and of the run after the end of an attempt was
 	// recorded, if that calls one of them over although the attempt was not accepted.
 	Says *Says `json:"says,omitempty"`
+	// Doubts are, for a restored state, the events that put steps of it in doubt.
+	Doubts []Event `json:"doubts,omitempty"`
 	// Grant is, for a question about a refused call, what its options would allow.
 	Grant *Grant `json:"grant,omitempty"`
 	// Answers are the questions whose answers an attempt was given, at its start, or

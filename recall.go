@@ -67,6 +67,12 @@ func (r *Run) recall(events []Event, own bool) {
 				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].overrun, r.Steps[i].tried = false, "", nil, false, false
 				r.Steps[i].restored()
 			}
+			for d := range ev.Doubts {
+				if s := r.StepOrPart(ev.Doubts[d].Step); s != nil {
+					s.doubt(&ev.Doubts[d])
+					s.journal = notBegun // it was in doubt then, whatever ended it since
+				}
+			}
 		case RunStarted:
 			stopped, begun = false, false
 		case RunResumed:
@@ -238,12 +244,10 @@ func (s *Step) recall(ev *Event, at int) {
 		s.Again, s.tried = false, false
 	}
 	switch {
-	case ev.Kind == StepOverstepped && ev.Says != nil:
-		if s.said, s.overrun = ev.Says, ev.By != ev.Step; s.overrun {
+	case ev.Kind == StepOverstepped:
+		if s.doubt(ev); s.overrun && ev.Says != nil {
 			s.journal = notBegun // in a loop it may have ended in an earlier round
 		}
-	case ev.Kind == StepOverstepped:
-		s.oversteppedBy = ev.By
 	case ev.Kind == StepStarted, ev.Kind == StepFinished, ev.Kind == StepSkipped:
 		s.oversteppedBy, s.said = "", nil
 	case ev.Kind == StepReset:

@@ -48,9 +48,9 @@ type Attempt struct {
 	Left, After []string
 	// Found is what of that git knows and no attempt can have changed, as it is on record.
 	Found []reprise.Expected
-	// Unlike are the files of other runs that git does not know and that were not as the last
-	// snapshot has them when it began.
-	Unlike []string
+	// Unlike are the files of other runs that were neither as git has them nor as the last
+	// snapshot does when it began.
+	Unlike []reprise.Expected
 	// Stash is the latest stash when it began, "" if there was none or that is unknown.
 	Stash string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
@@ -137,7 +137,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 	if err := w.record(ctx, reprise.Event{
 		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
 		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told, Open: w.opened(),
-		Branch: f.Branch, Base: f.Head, Found: f.Found,
+		Branch: f.Branch, Base: f.Head, Found: f.Found, Unlike: f.Unlike,
 	}); err != nil {
 		return err
 	}
@@ -301,7 +301,11 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 			if err != nil && ctx.Err() == nil { // while it is being stopped, nothing begins
 				return unanswered(repo, err)
 			}
-			f.Unlike = slices.Collect(maps.Keys(kept.was))
+			for _, name := range slices.Sorted(maps.Keys(kept.was)) {
+				if is, err := w.hash(name); err == nil {
+					f.Unlike = append(f.Unlike, reprise.Expected{Path: name, Before: is})
+				}
+			}
 		}
 	}
 	if err := w.expects(f); err != nil {

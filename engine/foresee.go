@@ -18,8 +18,8 @@ import (
 // Foresee says what resuming a run of a project would ask and start before anything ends
 // that it starts, for project.JudgeOptions. Workflow files do not have to be trusted:
 // nothing of them is started.
-func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref) (project.Foreseen, error) {
-	return func(ctx context.Context, ref reprise.Ref) (project.Foreseen, error) {
+func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref, []reprise.Event) (project.Foreseen, error) {
+	return func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (project.Foreseen, error) {
 		root, err := filepath.Abs(dir)
 		if err != nil {
 			return project.Foreseen{}, err
@@ -34,12 +34,12 @@ func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref) (proj
 				return ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
 			},
 		}
-		return e.prospect(ctx, ref)
+		return e.prospect(ctx, ref, unrecorded)
 	}
 }
 
-func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.Foreseen, err error) {
-	asked, starts, err := e.foresee(ctx, ref)
+func (e *Engine) prospect(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (out project.Foreseen, err error) {
+	asked, starts, err := e.foresee(ctx, ref, unrecorded)
 	for _, ev := range asked {
 		out.Asks = append(out.Asks, askedIn(ev))
 	}
@@ -59,7 +59,7 @@ func (e *Engine) Refused(ctx context.Context, ref reprise.Ref) error {
 	if e.servesAll() {
 		return nil // it need not be looked at so closely
 	}
-	_, starts, err := e.foresee(ctx, ref)
+	_, starts, err := e.foresee(ctx, ref, nil)
 	if err != nil || starts == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func askedIn(ev reprise.Event) reprise.Asked {
 // everything to themselves, and returns the events that ask a person something and what is
 // started, nil if the run is not made yet. The error is why Resume would refuse. It takes
 // no lease and changes nothing.
-func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts *foresight, err error) {
+func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (asked []reprise.Event, starts *foresight, err error) {
 	store, err := e.look()
 	if err != nil {
 		return nil, nil, err
@@ -85,6 +85,7 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.
 	if err != nil {
 		return nil, nil, err
 	}
+	w.hearAll(unrecorded)
 	if begins := w.cutOffBeginning(); begins.Open() {
 		return nil, nil, nil // it is made before anything is asked
 	}

@@ -3,14 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 )
 
 // Ledger is where a run is read and recorded: its journal with the files behind it, or
@@ -102,31 +101,7 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 
 // Doubt implements Ledger.
 func (l *journaled) Doubt(of reprise.Ref, marked []reprise.Event, since time.Time) (steps []string, err error) {
-	account, err := journal.ReadAccount(l.store, journal.Name(of))
-	if err != nil {
-		return nil, err
-	}
-	hist := journal.Fold(account.Entries)
-	if len(hist.Open()) > 0 {
-		return nil, nil // it asks for itself when that is settled
-	}
-	for _, ev := range marked {
-		told := func(e journal.Entry) bool {
-			return e.Event.Kind == ev.Kind && e.Event.Step == ev.Step && e.Event.By == ev.By && !e.Event.At.Before(since)
-		}
-		if hist.Step(ev.Step).Accepted != nil || slices.ContainsFunc(account.Entries, told) {
-			continue
-		}
-		j, err := journal.Open(l.store, convention.Find(of.Layout), of)
-		if err != nil {
-			return steps, err
-		}
-		if err := j.Note(ev); err != nil {
-			return steps, err
-		}
-		steps = append(steps, ev.Step)
-	}
-	return steps, nil
+	return project.DoubtIn(l.store, of, marked, since)
 }
 
 // projectTo writes an event that is in the journal to the layout's files as they are now.

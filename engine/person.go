@@ -183,7 +183,7 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 	}
 	for id := range answers {
 		if _, known := w.question(id); !known && w.foreseen == nil {
-			if w.foreseen, _, err = e.foresee(ctx, ref); err != nil {
+			if w.foreseen, _, err = e.foresee(ctx, ref, nil); err != nil {
 				return err
 			}
 		}

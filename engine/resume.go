@@ -217,8 +217,8 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
 	opts.Budget, opts.Lapsed, opts.From = w.budget, w.lapsed, w.choice.From
 	var refused error
-	opts.Foresee = func(ctx context.Context, ref reprise.Ref) (project.Foreseen, error) {
-		seen, err := w.prospect(ctx, ref)
+	opts.Foresee = func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (project.Foreseen, error) {
+		seen, err := w.prospect(ctx, ref, unrecorded)
 		if ref == w.ref {
 			refused = err
 		}
@@ -256,6 +256,9 @@ func (e *Engine) closely() project.JudgeOptions {
 func (w *work) noteTaking(report *durable.Report) {
 	for _, c := range report.Conflicts {
 		w.notice(c.Finding())
+	}
+	for _, f := range report.Found {
+		w.notice(f)
 	}
 	if report.Stopped != "" {
 		w.notice(reprise.Finding{Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: w.ref.ID, Message: "the last process ended with: " + report.Stopped})

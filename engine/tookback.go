@@ -101,7 +101,7 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 		return nil, unanswered(repo, err)
 	}
 	for name, content := range kept.was {
-		if !slices.Contains(f.Unlike, name) && !f.leaves("", name) {
+		if _, before := reprise.Finds(f.Unlike, name); !before && !f.leaves("", name) {
 			was[name] = content
 		}
 	}
@@ -133,7 +133,8 @@ type kept struct {
 }
 
 // unlike looks what was changed since the last snapshot before an attempt in the files of other
-// runs that the commit which it began on does not have as they were then.
+// runs, and in those that were uncommitted when it began, as far as the commit which it began on
+// does not have them as they were then.
 func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept, err error) {
 	if w.store == nil || f.Inside != "" {
 		return k, nil
@@ -145,15 +146,24 @@ func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept,
 	for _, at := range k.snap.Ignored {
 		others[at] = at != w.ref.Path
 	}
+	dirty := map[string]bool{}
+	if f.Dirty != nil {
+		for _, name := range *f.Dirty {
+			dirty[name] = true
+		}
+	}
 	is := map[string]string{}
 	for _, e := range k.snap.Tree.Entries {
-		for at := string(e.Path); at != "." && gitx.StateType(string(e.Path)); at = path.Dir(at) {
-			if other, known := others[at]; known {
-				if other {
-					is[w.prefix()+string(e.Path)] = e.Blob
-				}
-				break
-			}
+		name := w.prefix() + string(e.Path)
+		if !gitx.StateType(name) {
+			continue
+		}
+		other, known := false, false
+		for at := string(e.Path); at != "." && !known; at = path.Dir(at) {
+			other, known = others[at]
+		}
+		if other || !known && dirty[name] { // what a run is told by need not be where it is
+			is[name] = e.Blob
 		}
 	}
 	names, err := repo.Unlike(is)
@@ -231,11 +241,7 @@ func (w *work) doubtClosed(f *Attempt, closed []project.Closed) error {
 			return err
 		}
 		if len(steps) > 0 {
-			w.notice(reprise.Finding{
-				Code: reprise.CodeUnrecordedEnd, Severity: reprise.Warning, Subject: f.Step, Source: reprise.Source{File: c.Ref.Path},
-				Message: fmt.Sprintf("the attempt at %s, whose job it was not, marked as done in %s: %s", f.Step, c.Ref.ID, strings.Join(steps, ", ")),
-				Hint:    "`reprise resume " + reprise.Pasted(c.Ref.ID, "RUN") + "` asks before anything builds on it",
-			})
+			w.notice(project.ClosedElsewhere(f.Step, c.Ref, steps))
 		}
 	}
 	return nil

@@ -259,7 +259,7 @@ func TestX7_undone_deferred_events_are_not_brought_up_again(t *testing.T) {
 	if err := deferAll(s, l, []string{"S1", "S2"}, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at.Add(time.Hour)}, nil); err != nil {
+	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at.Add(time.Hour)}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	die(t, s)

@@ -225,6 +225,10 @@ func (h *History) Add(ev *reprise.Event) {
 			s.Open, s.Held, s.Owed, s.Rejected, s.Marked, s.Said = open, nil, nil, nil, nil, nil
 			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported, s.Work = nil, 0, nil, nil, nil, nil, nil
 		}
+		for i := range ev.Doubts {
+			s := h.step(ev.Doubts[i].Step)
+			s.Marked, s.Said = ev.Doubts[i].Expect, ev.Doubts[i].Says
+		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
 		h.sendBack()
 	case reprise.RunRenewed:

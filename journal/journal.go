@@ -357,7 +357,7 @@ func (j *Journal) Note(ev reprise.Event) error {
 
 // Restored records in every journal of a project, or in those that told selects, that an
 // earlier state is about to be restored, so that undone work does not count as unfinished.
-func Restored(store *durable.Store, ev reprise.Event, told func(log string) bool) error {
+func Restored(store *durable.Store, ev reprise.Event, told func(log string) bool, doubts map[string][]reprise.Event) error {
 	names, err := store.Logs()
 	if err != nil {
 		return err
@@ -370,6 +370,7 @@ func Restored(store *durable.Store, ev reprise.Event, told func(log string) bool
 		if err != nil {
 			return err
 		}
+		ev.Doubts = doubts[name]
 		if err := appendTo(log, kindEvent, Entry{Event: ev, Nowhere: true}); err != nil {
 			return fmt.Errorf("record %s: %w", ev.Kind, err)
 		}

@@ -131,7 +131,7 @@ func TestX7_what_was_undone_is_not_brought_up_again(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at}, nil); err != nil {
+	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(dir, edits[0].Path)); err != nil { // as it was before
@@ -166,7 +166,7 @@ func TestAn_undo_that_nothing_followed_hides_nothing_from_the_next_one(t *testin
 	wrote := edits[0].Path
 	restored := reprise.Event{Kind: reprise.StateRestored, At: at, Text: "snapshot 000001"}
 	for range 2 { // the second was killed as well
-		if err := journal.Restored(s, restored, nil); err != nil {
+		if err := journal.Restored(s, restored, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +215,7 @@ func TestX7_X3_what_was_undone_was_not_changed_by_something_else(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at.Add(2 * time.Hour)}, nil); err != nil {
+	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at.Add(2 * time.Hour)}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(logOf(t, dir), before, 0o644); err != nil {

@@ -194,7 +194,7 @@ func TestEvery_journal_is_told_of_an_earlier_state(t *testing.T) {
 		}
 	}
 	restored := reprise.Event{Kind: reprise.StateRestored, At: at, Text: "snapshot 000001"}
-	if err := journal.Restored(n.store, restored, func(log string) bool { return !strings.Contains(log, "third") }); err != nil {
+	if err := journal.Restored(n.store, restored, func(log string) bool { return !strings.Contains(log, "third") }, nil); err != nil {
 		t.Fatal(err)
 	}
 	logs, err := n.store.Logs()

@@ -36,6 +36,18 @@ func (a *Account) Since(snaps []durable.Snapshot) (counts []reprise.Event) {
 	return counts
 }
 
+// Doubts gives the events that put steps in doubt and that nothing had settled when a snapshot
+// was taken, and those that nothing has settled now.
+func (a *Account) Doubts(snap *durable.Snapshot) (then, now []reprise.Event) {
+	var before, all []reprise.Event
+	for i := range a.Entries {
+		if all = append(all, a.Entries[i].Event); !a.Entries[i].after(snap) {
+			before = append(before, a.Entries[i].Event)
+		}
+	}
+	return reprise.Doubts(before), reprise.Doubts(all)
+}
+
 // after reports whether an entry was recorded after a snapshot was taken.
 func (e *Entry) after(snap *durable.Snapshot) bool {
 	return e.Generation > snap.Gen || e.Generation == snap.Gen && !e.Event.At.Before(snap.At)

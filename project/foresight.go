@@ -11,14 +11,14 @@ import (
 
 // foresee adds what resuming the run would ask, or why it would be refused, according to
 // the engine, and reports whether that changes the decision.
-func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref) (Foreseen, error)) (seen Foreseen, changed bool) {
+func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref, []reprise.Event) (Foreseen, error)) (seen Foreseen, changed bool) {
 	r, d := v.Run, v.Decision
 	_, answered := r.UnusedAnswer()
 	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && (len(r.Asks) > 0 || answered)
 	if ask == nil || !resumes || d.Verdict == reprise.BlockedVerdict {
 		return seen, false
 	}
-	seen, err := ask(ctx, r.Ref)
+	seen, err := ask(ctx, r.Ref, v.Unrecorded)
 	if err != nil {
 		again := "fix that first; `reprise check " + reprise.Pasted(r.ID, "RUN") + "` looks again"
 		r.Report(reprise.Finding{

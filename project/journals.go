@@ -54,6 +54,25 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		})
 	}
 	defer j.hear(runs, inbox)
+	accounts, logs := map[*reprise.Run]*journal.Account{}, map[*reprise.Run]logged{}
+	for _, r := range runs {
+		name := ""
+		if !opts.Held.is(r.Ref) {
+			name = journalOf(store, home.names, r)
+		}
+		if name == "" {
+			continue
+		}
+		account, err := journal.ReadAccount(store, name)
+		if err != nil {
+			r.Report(journalProblem(r.ID, err))
+			account = nil
+		} else {
+			logs[r] = logged{account.Entries, journal.Fold(account.Entries)}
+		}
+		accounts[r] = account
+	}
+	closed := j.closedElsewhere(ctx, home, runs, logs, opts)
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}
@@ -64,13 +83,17 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			v.tell(ctx, &s)
 			continue
 		}
-		name := journalOf(store, home.names, r)
-		if name == "" {
+		var recorded bool
+		switch s.account, recorded = accounts[r]; {
+		case !recorded && len(closed[r]) == 0:
 			v.tellUnrecorded()
 			continue
-		}
-		if s.account, err = journal.ReadAccount(store, name); err != nil {
-			r.Report(journalProblem(r.ID, err))
+		case !recorded:
+			v.Files = r.Clone()
+			v.believe(closed[r])
+			v.tell(ctx, &s)
+			continue
+		case s.account == nil:
 			continue
 		}
 		entries := s.account.Entries
@@ -79,11 +102,11 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			v.Events[i] = entries[i].Event
 			s.last.File = entries[i].Source.File
 		}
-		v.History = journal.Fold(entries)
+		v.History = logs[r].hist
 		// If a run's beginning was cut off, its files are not yet, or no longer, those of
 		// the run.
 		b := lastBeginning(entries)
-		stands := !b.Behind(store) && r.Gone() == nil && name == journal.Name(r.Ref)
+		stands := !b.Behind(store) && r.Gone() == nil && slices.Contains(home.names, journal.Name(r.Ref))
 		if stands && caughtUp(ctx, &s, r) {
 			v.files = s.Files
 		}
@@ -92,6 +115,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Answers() && l.For(r.Ref) }) {
 			s.Budget = nil // a stored answer may be the decision it waits for
 		}
+		v.believe(closed[r])
 		v.tell(ctx, &s)
 		if opts.Full {
 			v.tellFailed(j.Root, opts.Hide)

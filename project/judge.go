@@ -52,9 +52,9 @@ type JudgeOptions struct {
 	// be nil.
 	Distrusts func(reprise.Ref) string
 	// Foresee returns what resuming a run does before anything it starts has ended. It is
-	// the engine's own answer. Without Full only runs with a journal are asked about. It
-	// may be nil.
-	Foresee func(context.Context, reprise.Ref) (Foreseen, error)
+	// the engine's own answer, if events that are yet to be recorded are. Without Full only
+	// runs with a journal are asked about. It may be nil.
+	Foresee func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (Foreseen, error)
 	// Lapsed returns the events by which resuming a run closes recorded questions that no
 	// one has to answer any more. It gets the questions as the journal has them, and may
 	// be nil.

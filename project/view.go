@@ -27,6 +27,9 @@ type View struct {
 	// Events are those of the journal, History their summary.
 	Events  []reprise.Event
 	History *journal.History
+	// Unrecorded are those of them that the next holder of the lease has yet to record: an
+	// attempt at another run, which has no end on record, closed steps of this one.
+	Unrecorded []reprise.Event
 	// Own says that the run was begun here and no one else may change its steps: only the
 	// journal says what is done.
 	Own      bool
@@ -213,10 +216,11 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
 // noWork are the events that are not activity: what a person is asked and answers, that
-// the run was given up or restored, and that no one is working on it.
+// the run was given up or restored, that something else closed a step, and that no one is
+// working on it.
 var noWork = []reprise.EventKind{
 	reprise.QuestionAsked, reprise.QuestionAnswered, reprise.QuestionSkipped, reprise.AnswerApplied, reprise.AnswerWithdrawn,
-	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft,
+	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft, reprise.StepOverstepped,
 }
 
 // recall applies events to a run, without questions that lapsed. Recorded work counts as

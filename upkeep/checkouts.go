@@ -117,7 +117,11 @@ func (t Tender) Undo(ctx context.Context, id string, c UndoChoice) (*durable.Und
 		told = func(log string) bool { return isOf(snap, log) }
 		runs = slices.DeleteFunc(runs, func(r *reprise.Run) bool { return !told(journal.Name(r.Ref)) })
 	}
-	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, told)); err != nil {
+	doubts, err := plan.doubts(ctx, store, snap, told)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, told, doubts)); err != nil {
 		return nil, err
 	}
 	o := plan.options(c)

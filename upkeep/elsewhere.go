@@ -104,7 +104,7 @@ func (n neighbours) restored(root string, runs []*reprise.Run, ev reprise.Event)
 				return journal.Placed(log, reprise.Ref{Layout: r.Layout, Path: path.Join(filepath.ToSlash(at), r.Path)})
 			})
 		}
-		if err := journal.Restored(one.store, ev, ours); err != nil {
+		if err := journal.Restored(one.store, ev, ours, nil); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,11 @@ type Tender struct {
 // tell passes on what taking a lease found.
 func (t Tender) tell(report *durable.Report) {
 	for _, c := range report.Conflicts {
+		report.Found = append(report.Found, c.Finding())
+	}
+	for _, f := range report.Found {
 		if t.Tell != nil {
-			t.Tell(c.Finding())
+			t.Tell(f)
 		}
 	}
 }
@@ -58,6 +61,9 @@ func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*dur
 	report, err := store.Take(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("take the project: %w", err)
+	}
+	if report.Found, err = project.DoubtOthers(ctx, store, t.Now); err != nil {
+		return nil, errors.Join(err, store.Release())
 	}
 	t.tell(report)
 	// Only now: who works on one of them from another folder looks for us, too.

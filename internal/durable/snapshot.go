@@ -258,6 +258,42 @@ func (s *Store) Before(at time.Time) (*Snapshot, error) {
 	return nil, nil
 }
 
+// Base gives the last snapshot before something that a holder of the lease began at a time. It
+// is nil if there is none, and if a later holder has taken one since.
+func (s *Store) Base(at time.Time, gen uint64) (*Snapshot, error) {
+	ids, err := s.snapshotIDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(ids) {
+		snap, err := s.loadSnapshot(id)
+		switch {
+		case err != nil:
+			return nil, err
+		case snap.Gen > gen:
+			return nil, nil
+		case !snap.At.After(at):
+			return snap, nil
+		}
+	}
+	return nil, nil
+}
+
+// Unlike gives those of the files that are not as the tree of a snapshot has them, each with the
+// name of git for what that has. Git is not asked.
+func (s *Store) Unlike(snap *Snapshot, names map[string]bool) map[string]string {
+	out := map[string]string{}
+	for _, e := range snap.Tree.Entries {
+		if !names[string(e.Path)] || !e.Mode.IsRegular() {
+			continue
+		}
+		if _, content, _ := s.readEntry(string(e.Path), maxFile); content == nil || blobName(content, len(e.Blob)) != e.Blob {
+			out[string(e.Path)] = e.Blob
+		}
+	}
+	return out
+}
+
 func (s *Store) loadSnapshot(id string) (*Snapshot, error) {
 	if len(id) != 6 || strings.Trim(id, "0123456789") != "" {
 		return nil, fmt.Errorf("read snapshot %q: not the number of one", id)

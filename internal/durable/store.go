@@ -275,6 +275,8 @@ type Report struct {
 	// and the flags as they were typed.
 	PendingUndo string
 	Notes       []Note
+	// Found is for who takes the lease, to add what a person should know.
+	Found []reprise.Finding
 }
 
 func (r *Report) note(path, format string, args ...any) {

@@ -291,10 +291,18 @@ func gitMode(m fs.FileMode) string {
 
 // blobName is the name git gives a content.
 func (g *git) blobName(content []byte) string {
+	if g.format == "sha256" {
+		return blobName(content, 2*sha256.Size)
+	}
+	return blobName(content, 2*sha1.Size)
+}
+
+// blobName is the name git gives a content where its names are that long.
+func blobName(content []byte, digits int) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "blob %d\x00", len(content))
 	b.Write(content)
-	if g.format == "sha256" {
+	if digits == 2*sha256.Size {
 		sum := sha256.Sum256(b.Bytes())
 		return hex.EncodeToString(sum[:])
 	}
