@@ -64,7 +64,7 @@ func (r *Run) recall(events []Event, own bool) {
 			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
-				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].overrun, r.Steps[i].tried = false, "", nil, false, false
+				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].overrun, r.Steps[i].tried, r.Steps[i].leftOut = false, "", nil, false, false, false
 				r.Steps[i].restored()
 			}
 			for d := range ev.Doubts {
@@ -113,6 +113,7 @@ func (r *Run) recall(events []Event, own bool) {
 		r.askAgain(asked)
 	}
 	r.disbelieve(own)
+	r.leftOut()
 	r.askedFor()
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
@@ -126,6 +127,19 @@ func (r *Run) recall(events []Event, own bool) {
 	}
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
+	}
+}
+
+// leftOut tells the steps that a person left out from those that were done, where one word of
+// the files closes them all.
+func (r *Run) leftOut() {
+	if f := r.Kind.Facts(); !f.Phased || f.Stories {
+		return
+	}
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Status == Done && s.leftOut {
+			s.Status = Skipped
+		}
 	}
 }
 
@@ -220,6 +234,10 @@ func (l limits) first() time.Time {
 }
 
 func (s *Step) recall(ev *Event, at int) {
+	switch ev.Kind {
+	case StepStarted, StepFinished, StepSkipped, StepReset:
+		s.leftOut = ev.Kind == StepSkipped
+	}
 	if ev.Kind == StepFinished {
 		s.Ended = at
 	}

@@ -55,9 +55,11 @@ type Step struct {
 	// while that is not believed, since an attempt has no recorded end, else zero; said is
 	// what its last attempt, which was not accepted, left in the files, nil if nothing, and
 	// overrun tells that it was an attempt at a step before it;
-	// tried is set if an attempt was begun and the step has not ended since.
+	// tried is set if an attempt was begun and the step has not ended since, leftOut if the
+	// last that is on record of it is that it was skipped.
 	journal       standing
 	oversteppedBy string
+	leftOut       bool
 	filed         Status
 	said          *Says
 	overrun       bool

@@ -98,13 +98,17 @@ func (w *work) stillSaid(ctx context.Context, s *Seen, events []reprise.Event) [
 	return append(out, reprise.Event{Kind: reprise.StepOverstepped, Step: s.Step, By: s.Step, Actor: actor, Says: &says})
 }
 
-// tellOverrun records what an attempt with no recorded end wrote of the steps after its own,
-// if a person has its step done again or leaves it out: then nothing else settles it.
+// tellOverrun records what an attempt with no recorded end wrote of its step and of those
+// after it, if a person has the step done again or leaves it out: then nothing else settles it.
 func (w *work) tellOverrun(ctx context.Context) error {
 	var events []reprise.Event
 	for _, open := range w.hist.Open() {
 		if open.Step == w.choice.From || slices.Contains(w.choice.Skip, open.Step) {
 			events = append(events, w.overrun(open.Step)...)
+		}
+		if st := w.files.Step(open.Step); open.Step == w.choice.From && st != nil && st.Status.Closed() && !w.own() {
+			says := st.Says(w.files.State)
+			events = append(events, reprise.Event{Kind: reprise.StepOverstepped, Step: open.Step, By: open.Step, Actor: actor, Says: &says})
 		}
 	}
 	if err := w.recordAll(ctx, events...); err != nil || len(events) == 0 {
