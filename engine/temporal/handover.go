@@ -60,6 +60,9 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		if err == nil && best != nil {
 			run.Ignored, err = h.bring(ctx, best)
 		}
+		if err == nil {
+			err = h.catchUp(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -167,7 +170,9 @@ func recorded(root string, ref reprise.Ref) ([]journal.Entry, error) {
 // our own is used: nothing is changed there.
 func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string, err error) {
 	if from.dir == "" {
-		return nil, (&Checkout{Dir: h.Clone, mirror: h.mirror}).Push(ctx, from.base, h.branch(), h.was)
+		err = (&Checkout{Dir: h.Clone, mirror: h.mirror}).Push(ctx, from.base, h.branch(), h.was)
+		h.was = from.base
+		return nil, err
 	}
 	c, err := h.mirror.Checkout(ctx, from.base, "reprise-begin")
 	if err != nil {
@@ -198,7 +203,9 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	if err != nil {
 		return nil, err
 	}
-	return ignored, in.Push(ctx, commit, h.branch(), h.was)
+	err = in.Push(ctx, commit, h.branch(), h.was)
+	h.was = commit
+	return ignored, errors.Join(err, h.fetch(ctx, commit))
 }
 
 // apartFrom tells the run from others in the clone: own are the journals that are brought with
