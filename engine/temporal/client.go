@@ -316,8 +316,20 @@ func (f *Fleet) GiveBack(ctx context.Context, name string, lost bool) error {
 		return f.unmarkBranch(ctx, m, name)
 	})
 	if err == nil && !had {
-		if _, err = f.findBranch(ctx, name); err == nil {
-			err = &OverError{Verb: "give back", Run: name, State: "not the fleet's", came: reprise.OutcomeNothing}
+		var ref reprise.Ref
+		if ref, err = f.findBranch(ctx, name); err != nil {
+			return err
+		}
+		state := "not the fleet's"
+		err = f.apart(func(m *Mirror) error {
+			over, err := f.over(ctx, m, ref)
+			if over {
+				state = reprise.Complete.String()
+			}
+			return err
+		})
+		if err == nil {
+			err = &OverError{Verb: "give back", Run: name, State: state, came: reprise.OutcomeNothing}
 		}
 	}
 	return err

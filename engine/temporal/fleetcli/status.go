@@ -69,11 +69,14 @@ func (a *app) giveBack(ctx context.Context, run string, lost bool) error {
 	if err != nil {
 		return err
 	}
-	if err := fleet.GiveBack(ctx, run, lost); err != nil {
+	err = fleet.GiveBack(ctx, run, lost)
+	switch over, is := errors.AsType[*temporal.OverError](err); {
+	case err == nil:
+		fmt.Fprintln(a.out, "What was pushed of it is on its branch, and the fleet no longer has it.")
+	case !is || over.State == reprise.Complete.String():
 		return err
 	}
-	fmt.Fprintln(a.out, "What was pushed of it is on its branch, and the fleet no longer has it.")
-	return a.wayBack(ctx, fleet, run)
+	return errors.Join(err, a.wayBack(ctx, fleet, run))
 }
 
 // stoppable is why a run cannot be stopped, with what to do where the server is gone for good.
