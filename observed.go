@@ -112,8 +112,8 @@ type Git struct {
 	// Unmerged are files of open runs on other local branches, and on those of the fleet as the
 	// remotes had them, that have commits changing them which the head does not have.
 	Unmerged []Unmerged
-	// Fleet says which runs the fleet has, as its branches say on the remotes when they were
-	// last asked, where the head does not have these.
+	// Fleet says which runs the fleet has, or has had, as its branches say on the remotes when
+	// they were last asked.
 	Fleet []FleetMark
 	// Known says, for each hash recorded in a ledger, whether the repository has that
 	// commit.
@@ -146,10 +146,16 @@ type Unmerged struct {
 // FleetMark says that the fleet has the run of a journal, or has had the one that its branch is
 // named after.
 type FleetMark struct {
-	File   string // that says so, beside the journal; "" if the branch is all that is left of it
-	Branch string // that has the file
+	File   string // that says or said so, beside the journal; "" if the branch is all that is left of it
+	Branch string // that has or had the file
 	Commit string // of the branch
 	Run    string // on whose behalf: that of the journal, or one around it; "" if the file does not tell
+	// Left is when the fleet left the run open, zero if it has it, or has finished it. Whoever
+	// went on with it on the branch has moved that time.
+	Left time.Time
+	// Merged is set if the head has the commit. Of such branches only those are told that the
+	// fleet has left open; which runs are inside is for the files here to say.
+	Merged bool
 }
 
 // Version is a file as a commit left it.

@@ -13,8 +13,8 @@ import (
 	"reprise/journal"
 )
 
-// FlowOnFleet finds a run of a workflow file that the fleet has, as a branch says that was
-// fetched; nil if there is none. file is a slash path in the project.
+// FlowOnFleet finds a run of a workflow file that the fleet has, or has left open, as a branch
+// says that was fetched and is not merged; nil if there is none. file is a slash path in the project.
 func FlowOnFleet(ctx context.Context, root string, git *reprise.Git, file string, environ []string) (*reprise.FleetMark, error) {
 	var repo *gitx.Repo
 	for i := 0; git != nil && i < len(git.Fleet); i++ {

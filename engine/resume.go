@@ -133,7 +133,8 @@ func (w *work) contested(ctx context.Context) error {
 	about := func(f reprise.Finding) string { return f.Code + " " + cmp.Or(f.Subject, w.ref.ID) }
 	for _, f := range l.Run.Findings {
 		told := slices.ContainsFunc(w.sum.Findings, func(t reprise.Finding) bool { return about(t) == about(f) })
-		if f.ContestsEnd() && !told {
+		unknown := f.Code == reprise.CodeUnpushed && f.Severity == reprise.Warning // to the fleet
+		if (f.ContestsEnd() || unknown) && !told {
 			w.notice(f)
 		}
 	}

@@ -121,7 +121,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeLeftover, info, "A file is left over from an interrupted write.", false, nil},
 		{reprise.CodeSuperseded, info, "A later run of the same task took over; it is a warning if that run is finished.", false, open(superseded)},
 		{reprise.CodeSectionChanged, info, "A section that does not define the work, such as notes or a change log, was updated after the run was last active.", false, sectionChanged},
-		{reprise.CodeUnpushed, info, "Commits on the run's branch exist only on this machine.", false, inGit(unpushed)},
+		{reprise.CodeUnpushed, info, "Commits on the run's branch exist only on this machine; or the run went on here after the fleet had left it open, and the fleet does not know that, which is a warning once the run is over.", false, inGit(unpushed)},
 		{reprise.CodeGitUnavailable, info, "Git could not be asked, so its evidence is missing; it is a warning if git did not answer, and it blocks if there is a repository that git does not work with (damaged, or owned by another user), or if git refuses to say what is uncommitted in the run's checkout because its index is damaged or unreadable.", false, open(gitUnavailable)},
 		{reprise.CodeJournalDamaged, blocking, "The run's journal in .reprise/ is damaged before its end, or an earlier repair gave up records; the run's own files still count.", false, nil},
 		{reprise.CodeStateGone, blocking, "Files that the run's journal wrote are gone: it is a warning if the remaining files still show what the run is and a person is asked before anything is done again.", false, nil},

@@ -237,3 +237,56 @@ func TestA_run_that_the_fleet_has_left_is_not_begun_again(t *testing.T) {
 		})
 	}
 }
+
+// What is inside a run that the fleet has left open on a branch is asked about, in a clone that has
+// fetched the branch and not merged it: the fleet would do it again. (issue 19)
+func TestWhat_is_inside_a_run_that_the_fleet_has_left_open_is_asked_about(t *testing.T) {
+	t.Parallel()
+	const tasks, log = "specs/003-z/tasks.md", ".reprise/journal/speckit-004-y-000001.log"
+	mark := durable.FleetMark(journal.Name(reprise.Ref{Layout: "speckit", ID: "003-z", Path: tasks}))
+	for name, c := range map[string]struct {
+		left [][]string // calls of git on the branch
+		then [][]string // and on the default branch
+		want reprise.Action
+	}{
+		"left open":           {[][]string{{"rm", "-q", mark}}, nil, reprise.Ask},
+		"left open, moved on": {[][]string{{"rm", "-q", mark}, {"commit", "-q", "-m", "left"}, {"commit", "-q", "--allow-empty", "-m", "more"}}, nil, reprise.Ask},
+		"left open, merged":   {[][]string{{"rm", "-q", mark}}, [][]string{{"merge", "-q", "--ff-only", "origin/reprise/004-y"}}, reprise.Refuse}, // it asks for --adopt
+		"over":                {[][]string{{"rm", "-q", mark, log}}, nil, reprise.Start},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := gittest.Folder(t)
+			env := gittest.Environ(dir)
+			gittest.Begin(t, dir, env)
+			gittest.Write(t, dir, "specs/003-z/spec.md", "# Z\n")
+			gittest.Write(t, dir, tasks, "# Tasks\n\n- [ ] T001 Make one\n")
+			gittest.Commit(t, dir, env, "base")
+			gittest.Run(t, dir, env, "checkout", "-q", "-b", "side")
+			gittest.Write(t, dir, mark, reprise.MarkText("004-y"))
+			gittest.Write(t, dir, log, "")
+			gittest.Run(t, dir, env, "add", "-A", "-f")
+			gittest.Run(t, dir, env, "commit", "-q", "-m", "reprise: start 004-y")
+			for _, call := range append(c.left, []string{"commit", "-q", "--allow-empty", "-m", "reprise: 004-y"}, []string{"update-ref", "refs/remotes/origin/reprise/004-y", "side"}) {
+				gittest.Run(t, dir, env, call...)
+			}
+			gittest.Run(t, dir, env, "checkout", "-q", "main")
+			for _, call := range c.then {
+				gittest.Run(t, dir, env, call...)
+			}
+			gittest.Run(t, dir, env, "branch", "-q", "-D", "side")
+			j := judged(t, dir, time.Now())
+			i := slices.IndexFunc(j.Runs, func(r *reprise.Run) bool { return r.ID == "003-z" })
+			if i < 0 {
+				t.Fatal("the list is not found")
+			}
+			r := j.Runs[i]
+			told := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
+				return f.Code == reprise.CodeElsewhere && strings.HasPrefix(f.Message, "it is part of 004-y: ") && strings.Contains(f.Hint, "`reprise-fleet resume 004-y`")
+			})
+			if j.Decisions[r].Action != c.want || told != (c.want == reprise.Ask) {
+				t.Errorf("%s: %+v", j.Decisions[r].Action, r.Findings)
+			}
+		})
+	}
+}

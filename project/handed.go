@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/convention"
@@ -89,14 +90,19 @@ func (j *Judgement) fleetMark(homes map[string]*home, r *reprise.Run) (file, out
 	return file, cmp.Or(reprise.MarkedFor(text), r.ID)
 }
 
+// isMarkOf reports whether a mark is of a run.
+func isMarkOf(m reprise.FleetMark, r *reprise.Run) bool {
+	log := strings.TrimSuffix(path.Base(m.File), path.Ext(m.File))
+	return m.File != "" && slices.ContainsFunc(append(slices.Clip(r.Also), r.Ref), func(ref reprise.Ref) bool { return journal.Placed(log, ref) })
+}
+
 // markedOn reports that the fleet has a run, as a branch says that was fetched, and returns that.
 func markedOn(r *reprise.Run, git *reprise.Git) (branch string) {
 	if git == nil {
 		return ""
 	}
 	for _, m := range git.Fleet {
-		log := strings.TrimSuffix(path.Base(m.File), path.Ext(m.File))
-		if slices.ContainsFunc(append(slices.Clip(r.Also), r.Ref), func(ref reprise.Ref) bool { return journal.Placed(log, ref) }) {
+		if m.Left.IsZero() && isMarkOf(m, r) {
 			if handedAt(r) < 0 {
 				r.Report(handedOver(r, cmp.Or(m.Run, r.ID), m.Branch))
 			}
@@ -111,7 +117,7 @@ func markedOn(r *reprise.Run, git *reprise.Git) (branch string) {
 func leftOn(r *reprise.Run, git *reprise.Git) {
 	for i := 0; git != nil && i < len(git.Fleet); i++ {
 		m := git.Fleet[i]
-		if m.File != "" || !strings.HasSuffix("/"+m.Branch, "/"+reprise.FleetBranch(r.ID)) {
+		if m.Merged || m.File != "" && m.Left.IsZero() || !isBranchOf(m, r) {
 			continue
 		}
 		r.Report(reprise.Finding{
@@ -122,6 +128,68 @@ func leftOn(r *reprise.Run, git *reprise.Git) {
 		})
 		return
 	}
+}
+
+// isBranchOf reports whether the branch of a mark is that of a run.
+func isBranchOf(m reprise.FleetMark, r *reprise.Run) bool {
+	return strings.HasSuffix("/"+m.Branch, "/"+reprise.FleetBranch(r.ID))
+}
+
+// tellLeftOpen reports that the fleet has left a run open, or one around it, on a branch that is
+// not merged here. One that was taken up here after that is decided on, and so is one of which
+// known says that this branch is told of.
+func tellLeftOpen(r *reprise.Run, git *reprise.Git, begun time.Time, known func(branch string) bool) {
+	for _, m := range git.Fleet {
+		if m.Left.IsZero() || m.Left.Before(begun) || !isMarkOf(m, r) || known(m.Branch) || handedAt(r) >= 0 {
+			continue
+		}
+		outer := cmp.Or(m.Run, r.ID)
+		run := reprise.Pasted(outer, "RUN")
+		r.Report(partOf(reprise.Finding{
+			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Source: reprise.Source{File: r.Path},
+			Message: fmt.Sprintf("the fleet has left it open on the branch %s, which is not merged here", m.Branch),
+			Hint: fmt.Sprintf("`git merge %s` brings it here; `reprise-fleet resume %s` continues it on the fleet; `reprise resume %s --option continue` works on it here, which the fleet knows once it is pushed",
+				reprise.Pasted(m.Branch, "BRANCH"), run, reprise.Pasted(r.ID, "RUN")),
+		}, r, outer))
+	}
+}
+
+// tellUnpushed reports of runs that went on here after the fleet had left them, or one around
+// them: the fleet does not know that before it is pushed.
+func (j *Judgement) tellUnpushed(fsys fs.FS, runs []*reprise.Run) {
+	for i := 0; j.Observed.Git != nil && i < len(j.Observed.Git.Fleet); i++ {
+		m := j.Observed.Git.Fleet[i]
+		if m.Left.IsZero() {
+			continue
+		}
+		outer, inside := m.Run, []reprise.Ref(nil)
+		if at := slices.IndexFunc(runs, func(r *reprise.Run) bool { return isBranchOf(m, r) }); at >= 0 {
+			outer, inside = runs[at].ID, append(Inside(fsys, runs[at]), runs[at].Ref)
+		}
+		for _, r := range runs {
+			in := slices.ContainsFunc(inside, func(ref reprise.Ref) bool { return ref.Layout == r.Layout && ref.Path == r.Path })
+			if v := j.views[r]; (in || isMarkOf(m, r)) && m.Left.Before(v.lastBegun().Truncate(time.Second)) {
+				r.Report(unpushed(m, r, outer))
+			}
+		}
+	}
+}
+
+// unpushed says that the fleet does not know what was done here.
+func unpushed(m reprise.FleetMark, r *reprise.Run, outer string) reprise.Finding {
+	f := reprise.Finding{
+		Code: reprise.CodeUnpushed, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: fmt.Sprintf("the fleet has left %s open, and does not know what was done here since: it would do that again", cmp.Or(outer, "its run")),
+	}
+	if !r.State.Open() {
+		f.Severity = reprise.Warning
+	}
+	push := "push it to the default branch: `git push origin HEAD` in a checkout of that"
+	if m.Merged {
+		push = fmt.Sprintf("`git push origin HEAD:%s`", m.Branch[strings.LastIndex("/"+m.Branch, "/"+reprise.FleetBranches):])
+	}
+	f.Hint = fmt.Sprintf("commit it, then %s; or `reprise-fleet resume %s` in this clone, which takes it along, committed or not", push, reprise.Pasted(outer, "RUN"))
+	return f
 }
 
 // handInside reports what is inside a run that is handed over as handed over with it.

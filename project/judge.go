@@ -151,6 +151,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		j.views[r].Again = forgetRedone(r, opts.From)
 	}
 	handInside(files, runs)
+	j.tellUnpushed(files, runs)
 	for _, r := range runs {
 		v := j.views[r]
 		v.Observed = j.Observed

@@ -29,7 +29,9 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 	begun := v.lastBegun().Truncate(time.Second) // git keeps whole seconds
 	named, order, origin := v.namedInCommits(git, peers, begun)
 	again := fmt.Sprintf("`reprise resume %s --option continue` does it again here", reprise.Pasted(r.ID, "RUN"))
+	told := map[string]bool{} // by branch
 	report := func(branch, message string) {
+		told[branch] = true
 		r.Report(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path}, Message: message,
 			Hint: fmt.Sprintf("`git merge %s` brings it here; %s", reprise.Pasted(branch, "BRANCH"), again),
@@ -76,6 +78,7 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 			report(branch, fmt.Sprintf("branch %s is not merged here and has commits that name %s, which is not done here", branch, steps))
 		}
 	}
+	tellLeftOpen(r, git, begun, func(branch string) bool { return told[branch] })
 	if steps := v.namedInDropped(git, begun); len(steps) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},

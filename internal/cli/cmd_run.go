@@ -237,8 +237,8 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 			if err != nil || m == nil || g.ID != "" {
 				return err
 			}
-			return fail(exitBlocked, fmt.Sprintf("`reprise-fleet resume %s` follows it; --id NAME begins another one here", reprise.Pasted(m.Run, "RUN")),
-				"run %s: the fleet works on %s, a run of it, on the branch %s; a second one would do its work twice", what, m.Run, m.Branch)
+			words, way := onFleet(m, m.Run)
+			return fail(exitBlocked, way+"; --id NAME begins another one here", "run %s: %s is a run of it: %s; a second one would do its work twice", what, m.Run, words)
 		},
 		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {
 			return e.BeginFlow(s.ctx, w, name, hash, g, c)

@@ -144,12 +144,12 @@ func (p *page) section(title string, texts []string, most, lines int) {
 	}
 }
 
-// noticed prints the warnings among findings; of what is not committed, the command that
-// commits it.
+// noticed prints the warnings among findings; of what is not committed or not pushed, the command
+// that does it.
 func (p *page) noticed(findings []reprise.Finding) {
 	p.section("Noticed:", findingTexts(findings, reprise.Warning), 0, linesMessage)
 	for _, f := range findings {
-		if f.Code == reprise.CodeUncommitted && f.Severity == reprise.Warning && f.Hint != "" {
+		if (f.Code == reprise.CodeUncommitted || f.Code == reprise.CodeUnpushed) && f.Severity == reprise.Warning && f.Hint != "" {
 			p.para("    ", f.Hint, linesAll)
 		}
 	}

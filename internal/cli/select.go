@@ -321,12 +321,43 @@ func enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// calledOnFleet says of a name that no run here has that it is one of the fleet, as a branch says
+// that was fetched and is not merged; nil if it is not.
+func calledOnFleet(found *project.Judgement, name string) error {
+	for i := 0; found.Observed.Git != nil && i < len(found.Observed.Git.Fleet); i++ {
+		m := &found.Observed.Git.Fleet[i]
+		if !m.Merged && strings.HasSuffix("/"+m.Branch, "/"+reprise.FleetBranch(name)) {
+			words, way := onFleet(m, name)
+			return fail(exitBlocked, way, "%s is not here: %s", name, words)
+		}
+	}
+	return nil
+}
+
+// onFleet says what is known of a run on a branch of the fleet, and the command that goes on
+// with it.
+func onFleet(m *reprise.FleetMark, name string) (words, way string) {
+	run, branch := reprise.Pasted(name, "RUN"), reprise.Pasted(m.Branch, "BRANCH")
+	switch {
+	case !m.Left.IsZero():
+		return "the fleet has left it open on the branch " + m.Branch,
+			fmt.Sprintf("`git merge %s` brings it here; `reprise-fleet resume %s` continues it on the fleet, `reprise-fleet stop %s` names the commands that continue it in a checkout of the branch", branch, run, run)
+	case m.File != "":
+		return "the fleet works on it, on the branch " + m.Branch,
+			fmt.Sprintf("`reprise-fleet resume %s` follows it; to have it here: `reprise-fleet stop %s`, which names the commands that continue it", run, run)
+	}
+	return "the fleet has finished it on the branch " + m.Branch, fmt.Sprintf("`git merge %s` brings it here", branch)
+}
+
 // candidates lists the runs that are meant: the named one, or all open ones that were
 // begun.
 func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	names := reprise.Names(found.Runs)
 	if arg != "" {
 		r, err := pick(found.Runs, arg)
+		if there := calledOnFleet(found, arg); err != nil && there != nil {
+			return nil, there
+		}
 		if err != nil {
 			if info, no := os.Stat(arg); no == nil && info.IsDir() {
 				err = misuse("%s is a folder, not a run; name the project folder with --dir", strconv.Quote(arg))

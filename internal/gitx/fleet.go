@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise"
 )
 
 // onFleet adds which runs are worked on elsewhere, as the branches of ask.Fleet say. A branch
-// whose commit the head has says nothing: the files here do. It starts three processes at most.
+// whose commit the head has says only that the fleet has left it open: the files here say the
+// rest. It starts five processes at most.
 func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []ref) {
 	var trees []string
 	dir, pattern := path.Split(ask.Mark)
@@ -28,20 +30,6 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	if err != nil {
 		problem(err)
 		return
-	}
-	var marks, left []reprise.FleetMark
-	var texts []string
-	for i, tree := range found {
-		before := len(marks)
-		eachEntry(tree, len(at[i].hash)/2, func(name, object string) {
-			if is, _ := path.Match(pattern, name); is {
-				marks = append(marks, reprise.FleetMark{File: dir + name, Branch: at[i].name, Commit: at[i].hash})
-				texts = append(texts, object)
-			}
-		})
-		if len(marks) == before {
-			left = append(left, reprise.FleetMark{Branch: at[i].name, Commit: at[i].hash})
-		}
 	}
 	if len(at) == 0 {
 		return
@@ -57,22 +45,91 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	if err != nil {
 		problem(err)
 	}
+	var marks, others []reprise.FleetMark
+	var texts []string
+	left := map[string]*reprise.FleetMark{} // open and without marks, by commit
+	for i, tree := range found {
+		m := reprise.FleetMark{Branch: at[i].name, Commit: at[i].hash, Merged: merged[at[i].hash]}
+		has := false
+		eachEntry(tree, len(at[i].hash)/2, func(name, object string) {
+			if is, _ := path.Match(pattern, name); is {
+				if m.File = dir + name; !m.Merged {
+					marks, texts = append(marks, m), append(texts, object)
+				}
+				has = true
+			}
+		})
+		switch {
+		case has:
+		case m.Merged && strings.HasPrefix(m.Branch, ask.Fleet): // no remote has said so
+		case tree != nil: // what is recorded of a run stays until nothing is left to do
+			m.Left = time.Unix(0, 0) // git says when
+			left[m.Commit] = &m
+		case !m.Merged:
+			others = append(others, m)
+		}
+	}
+	r.leftOpen(ctx, git, ask, left, func(m reprise.FleetMark, text string) {
+		if m.File == "" {
+			others = append(others, m)
+		} else {
+			marks, texts = append(marks, m), append(texts, text)
+		}
+	})
 	said, err := r.objects(ctx, texts)
 	if err != nil {
 		problem(err)
 	}
-	for i, m := range append(marks, left...) {
-		if merged[m.Commit] {
-			continue
+	for i := range said {
+		marks[i].Run = reprise.MarkedFor(said[i])
+	}
+	git.Fleet = append(marks, others...)
+}
+
+// leftOpen gives the marks that branches had until the fleet left their runs open, and the name
+// of what each of them said. One whose marks are not found is given without a file.
+func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map[string]*reprise.FleetMark, add func(m reprise.FleetMark, text string)) {
+	if len(left) == 0 {
+		return
+	}
+	tips := slices.Sorted(maps.Keys(left))
+	read := func(args []string, tips []string, each func(entry)) {
+		err := r.git.stream(ctx, []byte(strings.Join(tips, "\n")+"\n"), func(in *bufio.Reader) error { return readLog(in, each) }, append(logArgs("--stdin"), args...)...)
+		if err != nil {
+			r.missed("what the fleet has left open was not fully looked at", r.refusal(err))
 		}
-		if i < len(said) {
-			m.Run = reprise.MarkedFor(said[i])
+	}
+	read([]string{"--no-walk"}, tips, func(e entry) {
+		if m := left[e.Hash]; m != nil {
+			m.Left = e.At
 		}
-		git.Fleet = append(git.Fleet, m)
+	})
+	told := map[string]bool{}
+	dir, pattern := path.Split(ask.Mark)
+	args := []string{"--first-parent", "--diff-merges=first-parent", "--diff-filter=D", "--name-status", "--no-renames", "--max-count=" + strconv.Itoa(ask.MaxFileCommits), "--", path.Clean(dir)}
+	read(args, append([]string{"^" + git.Head}, tips...), func(e entry) {
+		m := left[e.source]
+		if m == nil || told[e.source] {
+			return
+		}
+		for _, f := range r.relFiles(e.Files) {
+			if is, _ := path.Match(pattern, path.Base(f.Path)); is {
+				told[e.source] = true
+				one := *m
+				one.File = f.Path
+				add(one, e.Hash+"^:"+path.Clean(r.prefix+f.Path))
+			}
+		}
+	})
+	for _, commit := range tips {
+		if m := left[commit]; !told[commit] {
+			add(*m, "")
+		}
 	}
 }
 
-// fleetBranches are the branches of ask.Fleet, but for the one whose commit is checked out.
+// fleetBranches are the branches of ask.Fleet, but for one of this repository whose commit is
+// checked out.
 func fleetBranches(git *reprise.Git, ask Ask, refs []ref) (out []ref) {
 	if ask.Fleet == "" || git.Head == "" {
 		return nil
@@ -80,7 +137,7 @@ func fleetBranches(git *reprise.Git, ask Ask, refs []ref) (out []ref) {
 	have := branchesOf(refs)
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		for _, branch := range have[name] {
-			if strings.HasPrefix(name, ask.Fleet) && branch.hash != git.Head {
+			if strings.HasPrefix(name, ask.Fleet) && (branch.hash != git.Head || branch.name != name) {
 				out = append(out, branch)
 			}
 		}
@@ -94,7 +151,7 @@ func (r *Repo) fleetLog(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 	names := map[string]string{}
 	tips := []string{"^" + git.Head}
 	for _, branch := range fleetBranches(git, ask, refs) {
-		if names[branch.hash] == "" {
+		if names[branch.hash] == "" && branch.hash != git.Head {
 			names[branch.hash], tips = branch.name, append(tips, branch.hash)
 		}
 	}
