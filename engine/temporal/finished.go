@@ -84,6 +84,14 @@ func (h *handing) catchUpWith(ctx context.Context, p place) error {
 	if err != nil {
 		return err
 	}
+	if goesOn, err := h.goesOn(ctx, p, root); err != nil {
+		return err
+	} else if goesOn {
+		if err = at.Push(ctx, theirs, h.branch(), h.was); err == nil {
+			h.was = theirs
+		}
+		return err
+	}
 	_, conflicts, err := at.Bring(ctx, theirs, commit{})
 	if err != nil {
 		return err
@@ -99,6 +107,26 @@ func (h *handing) catchUpWith(ctx context.Context, p place) error {
 		h.was = merged
 	}
 	return err
+}
+
+// goesOn reports whether the default branch has the branch of the run, whose checkout is root, and
+// all that is recorded there: someone merged it and went on.
+func (h *handing) goesOn(ctx context.Context, p place, root string) (bool, error) {
+	if p.of != nil {
+		return false, nil // what a copy has on record was looked at
+	}
+	if has, err := h.mirror.in(ctx, h.was, p.base); err != nil || !has {
+		return false, err
+	}
+	ours, err := recorded(root, h.ref)
+	if err != nil {
+		return false, err
+	}
+	theirs, err := recorded(p.root, h.ref)
+	if err != nil || len(theirs) < len(ours) {
+		return false, err
+	}
+	return begins(ours, theirs)
 }
 
 // finishedIn names what is finished of runs in a place, and neither on the branch, whose checkout is

@@ -145,3 +145,30 @@ func TestA_run_is_not_taken_up_while_someone_works_on_one_inside_it(t *testing.T
 		t.Errorf("it is taken up: %v", no)
 	}
 }
+
+// Whoever merges the branch of a run that the fleet has left, finishes it and pushes that has
+// finished it: the fleet settles it, from any clone. (issue 19)
+func TestA_run_that_was_merged_and_finished_is_settled(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.step()
+	s.stop()
+	other := filepath.Join(s.dir, "other")
+	s.git(s.dir, "clone", "-q", s.remote, other)
+	s.git(other, "merge", "-q", "origin/"+Branch("r"))
+	if err := s.goOn(other, ""); err != nil {
+		t.Fatal(err)
+	}
+	s.git(other, "add", "-A")
+	s.git(other, "commit", "-q", "-m", "the rest")
+	s.git(other, "push", "-q", "origin", "main")
+	if _, err := s.fleet.Resume(t.Context(), s.run.Ref, engine.Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	s.run.Taken = false
+	d, err := s.a.decide(t.Context(), s.next(), DecideInput{Run: s.run})
+	if err != nil || len(d.Starts) > 0 || d.Left == nil || d.Left.Action != reprise.Finish {
+		t.Errorf("%+v, %v", d, err)
+	}
+	s.launches("abc")
+}
