@@ -30,6 +30,8 @@ import (
 // below it; logs that may be larger are streamed by the layouts that own them.
 const MaxSize = 16 << 20
 
+var larger = fmt.Sprintf("larger than %d MiB", MaxSize>>20)
+
 // maxNodes bounds how many values one file can hold, of whatever format, and what
 // aliases can blow a YAML document up to: a small file can make a large tree. The
 // largest files of real projects have a fifth of it.
@@ -131,8 +133,12 @@ func (r *Reader) Open(name string) *File {
 	}
 	defer in.Close()
 	f.MTime = info.ModTime()
+	if info.Size() > MaxSize {
+		f.tooLarge(0, larger)
+		return f
+	}
 	var buf bytes.Buffer
-	if n := info.Size(); n > 0 && n <= MaxSize {
+	if n := info.Size(); n > 0 {
 		buf.Grow(int(n) + bytes.MinRead) // else it is made larger to find the end
 	}
 	_, err = io.Copy(&buf, io.LimitReader(in, MaxSize+1))
@@ -156,7 +162,7 @@ func (f *File) hold(data []byte, err error) {
 	case err != nil:
 		f.Lost(reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
 	case len(f.Data) > MaxSize:
-		f.tooLarge(0, fmt.Sprintf("larger than %d MiB", MaxSize>>20))
+		f.tooLarge(0, larger)
 	case f.Conflicted():
 		f.Lost(reprise.CodeUnreadable, 0, Conflict, "resolve the conflict in the file, then commit it")
 	default:

@@ -139,8 +139,16 @@ func (t *FS) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
 // ReadFile implements fs.ReadFileFS. It reads a regular file that is no larger than
 // what is read of a state file, whatever size it claims to have.
 func (t *FS) ReadFile(name string) ([]byte, error) {
-	data, err := doc.ReadRegular(t, name, doc.MaxSize+1)
-	if err == nil && len(data) > doc.MaxSize {
+	in, info, err := t.OpenRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var data []byte
+	if info.Size() <= doc.MaxSize {
+		data, err = io.ReadAll(io.LimitReader(in, doc.MaxSize+1))
+	}
+	if info.Size() > doc.MaxSize || len(data) > doc.MaxSize {
 		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
 	}
 	if err != nil {
