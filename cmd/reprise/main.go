@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	"reprise/internal/cli"
 	"reprise/internal/demo"
@@ -12,11 +11,7 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		// A command reads much at its beginning and keeps most of it: looking for
-		// what can be freed takes a third of that time.
-		debug.SetGCPercent(400)
-	}
+	cli.Frugal(os.Getenv)
 	if handled, code := shim.Main(os.Args[1:]); handled {
 		os.Exit(code)
 	}

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -64,6 +65,19 @@ func (a *app) interruptCode() int {
 		return exitUnread
 	}
 	return exitInterrupt
+}
+
+// Frugal says how much memory this process may take for the sake of speed. What the
+// environment says of that counts.
+func Frugal(env func(string) string) {
+	if env("GOGC") == "" {
+		// A command reads much at its beginning and keeps most of it: looking for
+		// what can be freed takes a third of that time.
+		debug.SetGCPercent(400)
+	}
+	if env("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(300 << 20) // from there on it is looked for
+	}
 }
 
 // Main runs the program and returns its exit code.
