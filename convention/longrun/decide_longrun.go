@@ -185,7 +185,7 @@ func (l *longRun) whyInterrupted(open *plan) string {
 func (l *longRun) standing(p *plan) string {
 	c := p.checkpoint
 	switch {
-	case p.summary != nil && p.summary.status != reprise.Unknown && !p.summary.status.Closed() && !p.summary.continues():
+	case p.summary != nil && p.summary.status != reprise.Unknown && !p.summary.status.Closed():
 		return because(fmt.Sprintf("ended as %q", doc.Clip(p.summary.word, 20)), p.summary.reason)
 	case c.begun():
 		return because(fmt.Sprintf("stopped after task %d of %d", c.completed, c.total), c.failure)

@@ -80,9 +80,6 @@ func (l *longRun) settle(p *plan) {
 	if c := p.claims[0]; c.Ledger == "CHECKPOINT" && c.Status == reprise.Pending && len(p.claims) > 1 && p.claims[1].Ledger == "agent-history.json" {
 		won = 1 // no task is done: the agent knows more
 	}
-	if p.summary != nil && p.summary.continues() && p.checkpoint != nil {
-		won = 1 // it states no end: the checkpoint knows more
-	}
 	for won < len(p.claims)-1 && p.claims[won].Ledger == "STATE.md" && p.claims[won].Status == reprise.Done {
 		won++
 	}

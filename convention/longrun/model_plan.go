@@ -95,12 +95,6 @@ func (s *summary) claim() reprise.Claim {
 	return reprise.Claim{Ledger: "SUMMARY", Status: s.status, Word: cmp.Or(s.word, "unreadable"), Source: s.source, At: s.at}
 }
 
-// underWay is the status of a summary whose plan is worked on again.
-const underWay = "in_progress"
-
-// continues reports whether it states no end, which partial does.
-func (s *summary) continues() bool { return doc.Fold(s.word) == doc.Fold(underWay) }
-
 // latest is the last entry of an agent about the plan, nil if there is none.
 func (p *plan) latest() *agentEntry {
 	if len(p.agents) == 0 {

@@ -31,6 +31,13 @@ func (p *plan) tasksLeft() (done, total int, ok bool) {
 	return 0, 0, false
 }
 
+// doneSince reports whether the checkpoint says that all tasks are done, and was
+// written after the summary was.
+func (p *plan) doneSince() bool {
+	c, s := p.checkpoint, p.summary
+	return c.status == reprise.InReview && s != nil && !s.at.IsZero() && !c.at.Before(s.at)
+}
+
 // assignPlan is for `.long-run/`: the plans themselves, the next task of one, or
 // the end of one.
 func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
@@ -70,7 +77,7 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 			a.Unit.Title, a.Facts["commit_subject"] = t.name, "feat("+p.id+"): "+t.name
 			a.Data = append([]reprise.Data{{Name: "task", Source: reprise.Source{File: p.path, Line: t.line}, Text: t.text}}, a.Data...)
 		}
-	case st.Status == reprise.InReview && p.checkpoint != nil && !st.Tried():
+	case p.checkpoint != nil && !st.Tried() && (st.Status == reprise.InReview || st.Again && p.doneSince()):
 		return reprise.Assignment{Unit: u, Step: p.id, Role: a.Role, Local: doneText(p)}
 	default:
 		name := path.Join(r.Path, "summaries", p.id+"-SUMMARY.md")
@@ -147,7 +154,7 @@ func leftPlan(fsys fs.FS, r *reprise.Run, step string) string {
 		return "the file of plan " + id + " is gone"
 	}
 	if s := p.summary; s != nil && !tasked && !s.status.Closed() {
-		return fmt.Sprintf("the summary of plan %s says %q", id, doc.Clip(s.claim().Word, 40))
+		return fmt.Sprintf("the summary of plan %s does not say that it is completed: it says %q", id, doc.Clip(s.claim().Word, 40))
 	}
 	if n, err := strconv.Atoi(number); tasked && err == nil && n >= 1 && n <= len(p.tasks) && !anyThere(fsys, r, p.tasks[n-1].files) {
 		return fmt.Sprintf("none of the files that task %d of plan %s names exists", n, id)

@@ -247,7 +247,7 @@ func TestLR8_restart_and_skip(t *testing.T) {
 		{reprise.Event{Kind: reprise.StepReset, Step: "02", Actor: "person"}, []string{"executor 02/1", "executor 02/2", "executor 02/3", "executor 03"}},
 		{reprise.Event{Kind: reprise.StepReset, Step: "02", Actor: "person", Outcome: reprise.NotDone}, []string{"executor 02/2", "executor 02/3", "executor 03"}},
 		{reprise.Event{Kind: reprise.StepReset, Step: "02"}, []string{"executor 02/2", "executor 02/3", "executor 03"}},
-		{reprise.Event{Kind: reprise.StepReset, Step: "01", Actor: "person"}, []string{"executor 01/1", "executor 01/2", "executor 02/2", "executor 02/3", "executor 03"}},
+		{reprise.Event{Kind: reprise.StepReset, Step: "01", Actor: "person"}, []string{"executor 01", "executor 01/1", "executor 01/2", "executor 02/2", "executor 02/3", "executor 03"}},
 		{reprise.Event{Kind: reprise.StepSkipped, Step: "02"}, []string{"executor 03"}},
 	} {
 		tree := conventiontest.LoadFS(t, "testdata/play/partial-plan.txtar")

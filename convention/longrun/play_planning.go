@@ -103,7 +103,7 @@ func leftPlanning(r *reprise.Run, step string) string {
 		return ""
 	}
 	if c := st.Claims[0]; c.Ledger == "SUMMARY" && !c.Status.Closed() {
-		return fmt.Sprintf("the summary of plan %s says %q", st.ID, doc.Clip(c.Word, 40))
+		return fmt.Sprintf("the summary of plan %s does not say that it is completed: it says %q", st.ID, doc.Clip(c.Word, 40))
 	}
 	return ""
 }

@@ -118,15 +118,15 @@ func (w *longRunRecorder) putTo(p *plan) {
 	w.enter(p, w.l.second(nil), append(about, splice.Member{Key: "task_description", Value: what}, splice.Member{Key: "plan", Value: p.id})...)
 }
 
-// start: an agent is put to a plan. A summary that called the plan ended no
-// longer does.
+// start: an agent is put to a plan. A summary that called the plan ended is set
+// to partial, the convention's word for work that continues.
 func (w *longRunRecorder) start(p *plan) {
 	w.putTo(p)
 	if c := p.checkpoint; c != nil && c.second && c.status == reprise.Failed {
 		w.checkpointStatus(p, "in_progress")
 	}
 	if s := p.summary; s != nil && s.status != reprise.InProgress {
-		w.summaryStatus(p, reprise.InProgress, underWay)
+		w.summaryStatus(p, reprise.InProgress, "partial")
 	}
 	w.state(stateChange{status: wordExecuting, at: p, row: reprise.InProgress, what: "Started plan " + p.id})
 }
@@ -144,15 +144,19 @@ func (w *longRunRecorder) restart(p *plan) {
 	}
 }
 
-// reset takes back that a plan was begun, and that it ended. Tasks that are done
-// stay done, unless a person wants it all done again.
+// reset takes back that a plan was begun, and that it ended: it is partial as of
+// now, and a later checkpoint knows more. Tasks that are done stay done, unless a
+// person wants it all done again.
 func (w *longRunRecorder) reset(p *plan) {
 	again := w.ev.Actor == reprise.Person && w.ev.Outcome != reprise.NotDone
 	if again {
 		w.restart(p)
 	}
 	if s := p.summary; s != nil && s.status.Closed() {
-		w.summaryStatus(p, reprise.InProgress, underWay)
+		w.summaryStatus(p, reprise.InProgress, "partial")
+		if !w.ev.At.IsZero() && s.endedAt != (ledger.Text{}) {
+			w.SetText(s.endedAt, w.spell("")) // to the second, to compare by
+		}
 	}
 	if e := p.latest(); e != nil && e.status == reprise.InProgress {
 		w.closeAgent(p.agents, "", "queued")
