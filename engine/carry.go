@@ -41,14 +41,15 @@ func (w *work) loop(ctx context.Context) error {
 
 // tookAway reports whether an attempt that ended well put its run, finished, where finished
 // ones are kept: it was the last step, and nothing but the place speaks against accepting it.
-// The run is then read in that place, and its files take in nothing more.
+// The run is then read in that place, and its files take in nothing more. What was read last
+// may be from the middle of the attempt, which may have closed other steps by then.
 func (w *work) tookAway(s *Seen, err error) bool {
 	due := func(st reprise.Step) bool { return st.ID != s.Step && st.Due() }
 	if _, gone := errors.AsType[*GoneError](err); !gone || s.Result.Outcome != agent.Done || len(w.atWork) > 0 || slices.ContainsFunc(w.run.Steps, due) {
 		return false
 	}
 	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref, w.hist, s.Step)
-	if away == nil || away.State != reprise.Complete {
+	if away == nil || away.State != reprise.Complete || len(project.Overrun(away, w.hist, s.Step))+len(project.Overstepped(away, w.hist, s.Step)) > 0 {
 		return false
 	}
 	c := w.playbook.Conclude(w.led.Files(), away.AsFiled(s.Step), s.Assignment, s.reply())
