@@ -54,7 +54,13 @@ func TestA_run_that_the_fleet_has_is_known_by_its_branch(t *testing.T) {
 		}, "", reprise.Start},
 		"the fleet has finished it": {map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, [][]string{
 			{"update-ref", "refs/remotes/origin/reprise/003-z", "side"},
-		}, reprise.CodeElsewhere, reprise.Ask},
+		}, reprise.CodeHandedOver, reprise.Refuse},
+		"the fleet has done something that is no step": {map[string]string{tasks: open + "\nWhich one? The first.\n"}, [][]string{
+			{"update-ref", "refs/remotes/origin/reprise/003-z", "side"},
+		}, reprise.CodeHandedOver, reprise.Refuse},
+		"another branch has changed it": {map[string]string{tasks: open + "\nWhich one? The first.\n"}, [][]string{
+			{"branch", "topic", "side"},
+		}, "", reprise.Start},
 		"the fleet has finished it, and that is merged": {map[string]string{"one.txt": "one\n"}, [][]string{
 			{"update-ref", "refs/remotes/origin/reprise/003-z", "side"}, {"merge", "-q", "--ff-only", "side"},
 		}, "", reprise.Start},

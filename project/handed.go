@@ -60,6 +60,24 @@ func leftBy(there *reprise.Run, branch string) reprise.Finding {
 	return f
 }
 
+// wentOn reports that the fleet has worked on a run after it was last resumed here. there is the
+// run as its branch has it.
+func wentOn(there *reprise.Run, branch string) reprise.Finding {
+	name := reprise.Pasted(branch, "BRANCH")
+	f := reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: there.ID, Source: reprise.Source{File: durable.StateDir},
+		Message: fmt.Sprintf("the fleet has worked on it since, on the branch %s, which is not merged here; this is an old copy", branch),
+		Hint:    fmt.Sprintf("`git merge %s` brings it here; if that is here in another way, `git branch -d -r %s` forgets the branch", name, name),
+	}
+	if !strings.Contains(branch, "/"+reprise.FleetBranches) {
+		f.Hint = fmt.Sprintf("`git merge %s` brings it here", name)
+	}
+	if there.State.Open() {
+		f.Hint += fmt.Sprintf("; `reprise-fleet resume %s` continues it on the fleet", reprise.Pasted(there.ID, "RUN"))
+	}
+	return f
+}
+
 // partOf is a finding about a run as it is told of one inside it.
 func partOf(f reprise.Finding, r *reprise.Run, outer string) reprise.Finding {
 	if f.Subject = r.ID; r.ID != outer {

@@ -42,7 +42,8 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 		if u.Branch == held {
 			continue
 		}
-		left := handedAt(r) >= 0 && held == "" && strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
+		fleets := strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
+		left := handedAt(r) >= 0 && held == "" && fleets
 		if !left && (u.Branch == r.Branch || u.At.Before(begun)) {
 			continue
 		}
@@ -59,7 +60,11 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 			r.Findings[handedAt(r)] = leftBy(there, u.Branch)
 			continue
 		}
-		if done := doneIn(there, r); len(done) > 0 {
+		if fleets { // what it did there need not be a step: a gate, an answer, an attempt that failed
+			r.Report(wentOn(there, u.Branch))
+			told[u.Branch] = true
+			delete(named, u.Branch)
+		} else if done := doneIn(there, r); len(done) > 0 {
 			report(u.Branch, fmt.Sprintf("branch %s is not merged here and is further along: %s", u.Branch, wereFinished(done)))
 			delete(named, u.Branch)
 		}
