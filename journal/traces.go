@@ -49,10 +49,12 @@ func (t *Traces) MaybeAtWork(at time.Time) bool {
 	})
 }
 
-// Written is a change that was made to a file in a generation.
+// Written is a change that was made to a file in a generation. At is when; in one journal
+// no change has an earlier time than the one before it.
 type Written struct {
 	Touch
 	Gen uint64
+	At  time.Time
 }
 
 // NewTraces gives traces of nothing.
@@ -66,12 +68,16 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 	var hist History
 	var restored *reprise.Event // an undo that nothing followed may be half done
 	var files trail
+	var at time.Time
 	last := map[uint64]time.Time{} // by generation
 	left := map[uint64]bool{}      // whether the process of a generation left in an orderly way
 	began := map[string]uint64{}   // in which generation an attempt was begun
 	_, err := store.ReadLog(name, func(rec durable.Record) error {
 		files.files = nil
 		err := files.read(rec, func(e *Entry) {
+			if e.Event.At.After(at) {
+				at = e.Event.At
+			}
 			if restored != nil {
 				hist.Add(restored)
 				restored = nil
@@ -97,7 +103,7 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 		})
 		if counts(rec.Gen) {
 			for _, f := range files.files {
-				t.Wrote[f.Path] = append(t.Wrote[f.Path], Written{f, rec.Gen})
+				t.Wrote[f.Path] = append(t.Wrote[f.Path], Written{f, rec.Gen, at})
 			}
 		}
 		return err

@@ -49,7 +49,7 @@ func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note s
 		o.Runs = append(o.Runs, state)
 		for _, name := range stateFiles(store, r) {
 			// A merge brings the project's copy up to the checkout's.
-			if h, err := store.HashFile(inCheckout(state, name)); err == nil {
+			if h, err := store.HashFile(inCheckout(state, name)); err == nil && !slices.Contains(aside, name) {
 				o.Writes = append(o.Writes, durable.FileState{Path: name, Hash: h})
 			}
 		}

@@ -85,7 +85,7 @@ func (w *whose) readJournals() error {
 		at[s.Gen] = true
 		for _, f := range s.Writes {
 			touch := journal.Touch{Path: f.Path, Before: held(&s, f.Path), After: f.Hash}
-			w.traces.Wrote[f.Path] = append(w.traces.Wrote[f.Path], journal.Written{Touch: touch, Gen: s.Gen})
+			w.traces.Wrote[f.Path] = append(w.traces.Wrote[f.Path], journal.Written{Touch: touch, Gen: s.Gen, At: s.At})
 		}
 	}
 	names, err := w.store.Logs()
@@ -322,26 +322,29 @@ func (w *whose) wrote(name string) []journal.Written {
 			out = append(out, w.traces.Wrote[copied]...)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y journal.Written) int { return cmp.Compare(x.Gen, y.Gen) })
+	slices.SortStableFunc(out, func(x, y journal.Written) int {
+		return cmp.Or(cmp.Compare(x.Gen, y.Gen), x.At.Compare(y.At))
+	})
 	return out
 }
 
 // unmixed reports whether a file is as the runs left it, and whether they found there
-// each time what they had left, or what the snapshot holds: what anybody else wrote
-// between two of their changes is in the file, too.
+// each time what they had left, what the snapshot holds, or nothing: what anybody else
+// wrote between two of their changes is in the file, too. Where a fresh start put the
+// file away, nothing of anybody is in the one that they began.
 func (w *whose) unmixed(name string, wrote []journal.Written, now reprise.Hash) bool {
 	then := held(w.snap, name)
-	left, mixed := []reprise.Hash{then}, false
+	left, mixed := map[reprise.Hash]bool{}, false
 	for _, f := range wrote {
-		if f.Path == name && !slices.Contains(left, f.Before) {
-			mixed = true
+		if f.Path == name {
+			mixed = !f.Before.IsZero() && (mixed || f.Before != then && !left[f.Before])
 		}
 		if f.After == then {
 			mixed = false // what was before that is in the snapshot
 		}
-		left = append(left, f.After)
+		left[f.After] = true
 	}
-	return !mixed && slices.Contains(left[1:], now)
+	return !mixed && left[now]
 }
 
 // inRepo is the name of a file from the root of the repository.
