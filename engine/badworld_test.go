@@ -255,3 +255,31 @@ func TestNothing_is_begun_on_a_full_disk(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A step that fills the disk costs one attempt at most: nothing is started that could not be
+// recorded, and with room again the run continues. (issue 15, item 8)
+func TestNothing_is_started_on_a_disk_that_a_step_filled(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t)
+	put(t, dir, "flow.yaml", "name: fills\nsteps:\n  - {id: a, command: [sh, fill.sh], outputs: [a.txt]}\n")
+	put(t, dir, "fill.sh", "echo started >> launches\n[ -e room ] || { dd if=/dev/zero of=big bs=1k; truncate -s -600K big; exit 1; }\necho a > a.txt\n")
+	e := newEngine(dir)
+	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "fills"}, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || sum.Outcome() != reprise.OutcomeBlocked || get(t, dir, "launches") != "started\n" {
+		t.Errorf("%+v, %v: %q", sum, err, get(t, dir, "launches"))
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "big")), os.WriteFile(filepath.Join(dir, "room"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
+		t.Errorf("%+v, %v", sum, err)
+	}
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/agent/script"
+	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/settings"
 	"reprise/upkeep"
@@ -123,8 +125,12 @@ func (h *local) Keep(ctx context.Context, r *reprise.Run, note string, going boo
 	return snap, h.store.ForgetStopped() // how the last process ended has been told
 }
 
-// Prepare implements Hands.
+// Prepare implements Hands. What an earlier attempt left may keep this one from being recorded:
+// that is asked each time, and costs no attempt.
 func (h *local) Prepare(ctx context.Context, f *Attempt) error {
+	if err := cmp.Or(durable.Room(h.Dir), durable.Writable(h.Dir, h.ref.Path)); err != nil {
+		return fmt.Errorf("start %s: %w", f.Step, err)
+	}
 	if err := h.prepare(ctx, f, h.checkout); err != nil {
 		return err
 	}

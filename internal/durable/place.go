@@ -75,19 +75,27 @@ func Writable(root, run string) error {
 		return nil
 	}
 	at := filepath.Join(root, filepath.FromSlash(run))
-	files, folders := []string{at}, []string{filepath.Dir(at), filepath.Join(root, StateDir), filepath.Join(root, journalDir)}
+	files, folders := []string{at}, []string{filepath.Dir(at), filepath.Join(root, StateDir)}
 	if info, err := os.Stat(at); err == nil && info.IsDir() {
 		files, folders[0] = nil, at
 	}
 	if _, err := os.Lstat(folders[1]); errors.Is(err, fs.ErrNotExist) {
 		folders = append(folders, root) // it is made there
 	}
+	ours, _ := os.ReadDir(folders[1]) // what cannot be listed cannot be written either
+	for _, e := range ours {
+		if e.IsDir() {
+			folders = append(folders, filepath.Join(folders[1], e.Name()))
+		}
+	}
 	for dir := root; ; dir = filepath.Dir(dir) {
 		git := filepath.Join(dir, ".git")
 		if info, err := os.Lstat(git); err == nil {
 			if info.IsDir() {
 				files = append(files, filepath.Join(git, "index"), filepath.Join(git, "HEAD"))
-				folders = append(folders, git, filepath.Join(git, "objects"), filepath.Join(git, "refs", "heads"))
+				for _, name := range []string{"", "objects", "refs/heads", "refs/reprise", "logs", "logs/refs/heads"} {
+					folders = append(folders, filepath.Join(git, filepath.FromSlash(name)))
+				}
 			}
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"reprise/internal/durable"
@@ -15,10 +16,10 @@ import (
 // Whatever working on a run writes is asked for, and what refuses is named. (issue 15, item 5)
 func TestWhat_cannot_be_written_is_named_without_writing(t *testing.T) {
 	t.Parallel()
-	for _, shut := range []string{"", "specs/001-a", "specs/001-a/tasks.md", ".git", ".git/objects", ".git/index", ".reprise", "."} {
+	for _, shut := range []string{"", "specs/001-a", "specs/001-a/tasks.md", ".git", ".git/objects", ".git/index", ".git/logs", ".git/refs/reprise", ".reprise", ".reprise/logs", ".reprise/journal", "."} {
 		dir := t.TempDir()
-		for _, name := range []string{"specs/001-a", ".git/objects", ".reprise"} {
-			if name == ".reprise" && shut == "." {
+		for _, name := range []string{"specs/001-a", ".git/objects", ".git/logs", ".git/refs/reprise", ".reprise/logs", ".reprise/journal"} {
+			if strings.HasPrefix(name, ".reprise/") && shut == "." {
 				continue // it is made there
 			}
 			if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
