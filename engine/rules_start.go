@@ -79,7 +79,20 @@ func (v *View) next(pick func(busy []string) []reprise.Unit) (units []reprise.Un
 		}
 	}
 	units = pick(busy)
-	return append(units, v.retryable(units)...), true
+	units = append(units, v.retryable(units)...)
+	if until := v.Choice.Until; until != "" && v.blocked(until) {
+		units = slices.DeleteFunc(units, func(u reprise.Unit) bool { return !v.listedBefore(u.ID, until) })
+	}
+	return units, true
+}
+
+// listedBefore reports whether a step is known to be listed before another. While the step
+// that a person named as the last waits for an answer, only those are started.
+func (v *View) listedBefore(step, other string) bool {
+	at := func(id string) int {
+		return slices.IndexFunc(v.Run.Steps, func(s reprise.Step) bool { return s.ID == id })
+	}
+	return at(step) >= 0 && at(step) < at(other)
 }
 
 // beside lists the steps that wait for a person where other steps can be done meanwhile.

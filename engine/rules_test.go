@@ -296,6 +296,18 @@ func TestWhat_comes_next_follows_from_the_view(t *testing.T) {
 		"unless they put it off": {func(v *View) {
 			v.Decision.Action, v.Decision.Waits, v.Askable, v.Run.Questions = reprise.Ask, []string{"w"}, true, []reprise.Question{{ID: "q"}}
 		}, map[string]bool{"q": true}, "picked beside [w]"},
+		"nothing behind the last step while that waits": {func(v *View) {
+			v.Decision.Action, v.Decision.Waits, v.Choice.Until = reprise.Ask, []string{"w"}, "w"
+			v.Run.Steps, v.Run.Questions = []reprise.Step{{ID: "w"}, {ID: "picked beside [w]"}}, []reprise.Question{{ID: "q", Subject: "w"}}
+		}, nil, ""},
+		"but what is listed before it": {func(v *View) {
+			v.Decision.Action, v.Decision.Waits, v.Choice.Until = reprise.Ask, []string{"w"}, "w"
+			v.Run.Steps, v.Run.Questions = []reprise.Step{{ID: "picked beside [w]"}, {ID: "w"}}, []reprise.Question{{ID: "q", Subject: "w"}}
+		}, nil, "picked beside [w]"},
+		"and all while another one waits": {func(v *View) {
+			v.Decision.Action, v.Decision.Waits, v.Choice.Until = reprise.Ask, []string{"w"}, "last"
+			v.Run.Steps, v.Run.Questions = []reprise.Step{{ID: "last"}}, []reprise.Question{{ID: "q", Subject: "w"}}
+		}, nil, "picked beside [w]"},
 		"a failed step is tried again": {func(v *View) {
 			v.Run.Steps = []reprise.Step{{ID: "f", Status: reprise.Failed}, {ID: "g", Status: reprise.Failed, Needs: []string{"f"}}}
 			for _, id := range []string{"f", "g"} {
