@@ -88,17 +88,21 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if err != nil {
 		return nil, unanswered(repo, err)
 	}
+	kept, err := w.unlike(ctx, repo, f)
+	if err != nil {
+		return nil, unanswered(repo, err)
+	}
 	was := map[string][]byte{}
 	for name, content := range before {
 		rel, inside := strings.CutPrefix(name, w.prefix())
 		_, found := reprise.Finds(f.Found, name)
+		_, noted := reprise.Finds(f.Unlike, rel)
+		if content == nil && (noted || f.Dirty == nil && kept.mayHave(rel)) {
+			continue // it was there
+		}
 		if inside && !found && rel != w.ref.Path && !f.leaves(w.prefix(), name) && (f.Dirty == nil || !slices.Contains(*f.Dirty, name)) {
 			was[rel] = content
 		}
-	}
-	kept, err := w.unlike(ctx, repo, f)
-	if err != nil {
-		return nil, unanswered(repo, err)
 	}
 	for name, content := range kept.was {
 		if _, before := reprise.Finds(f.Unlike, name); !before && !f.leaves("", name) {
@@ -126,15 +130,21 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 }
 
 // kept is what a snapshot has of files of other runs that git does not know, and that are no
-// longer like that.
+// longer like that: nil where it has nothing.
 type kept struct {
 	snap *durable.Snapshot
 	was  map[string][]byte
 }
 
-// unlike looks what was changed since the last snapshot before an attempt in the files of other
-// runs, and in those that were uncommitted when it began, as far as the commit which it began on
-// does not have them as they were then.
+// mayHave reports whether a file that git does not know was there when the snapshot was taken, or
+// that is unknown.
+func (k *kept) mayHave(name string) bool {
+	return k.snap == nil || k.snap.Tree == nil || slices.ContainsFunc(k.snap.Tree.Entries, func(e durable.TreeEntry) bool { return string(e.Path) == name })
+}
+
+// unlike looks what was made or changed since the last snapshot before an attempt in the files of
+// other runs, and in those that were uncommitted when it began, as far as the commit which it
+// began on does not have them as they were then.
 func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept, err error) {
 	if w.store == nil || f.Inside != "" {
 		return k, nil
@@ -152,23 +162,45 @@ func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept,
 			dirty[name] = true
 		}
 	}
-	is := map[string]string{}
-	for _, e := range k.snap.Tree.Entries {
-		name := w.prefix() + string(e.Path)
-		if !gitx.StateType(name) {
-			continue
-		}
+	counts := func(rel string) bool {
 		other, known := false, false
-		for at := string(e.Path); at != "." && !known; at = path.Dir(at) {
+		for at := rel; at != "." && !known; at = path.Dir(at) {
 			other, known = others[at]
 		}
-		if other || !known && dirty[name] { // what a run is told by need not be where it is
-			is[name] = e.Blob
+		return gitx.StateType(rel) && (other || !known && dirty[w.prefix()+rel]) // what a run is told by need not be where it is
+	}
+	is := map[string]string{}
+	for _, e := range k.snap.Tree.Entries {
+		if counts(string(e.Path)) {
+			is[w.prefix()+string(e.Path)] = e.Blob
 		}
 	}
 	names, err := repo.Unlike(is)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return k, err
+	}
+	within, err := w.store.Within(k.snap)
+	if err != nil {
+		return k, err
+	}
+	for name := range dirty {
+		if rel, inside := strings.CutPrefix(name, w.prefix()); inside {
+			within = append(within, rel)
+		}
+	}
+	made := map[string]bool{}
+	for _, rel := range within {
+		made[rel] = counts(rel)
+	}
+	fresh, err := w.store.Fresh(ctx, k.snap, made)
+	if err != nil {
+		return k, err
+	}
+	for _, rel := range fresh {
+		names = append(names, w.prefix()+rel)
+	}
+	if len(names) == 0 {
+		return k, nil
 	}
 	var known, blobs []string
 	if f.Head != "" {
@@ -181,11 +213,17 @@ func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept,
 		_, has := slices.BinarySearch(known, name)
 		return has && (f.Dirty == nil || !slices.Contains(*f.Dirty, name))
 	})
+	k.was = map[string][]byte{}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		if is[name] == "" {
+			k.was[strings.TrimPrefix(name, w.prefix())] = nil
+		}
+		return is[name] == ""
+	})
 	for _, name := range names {
 		blobs = append(blobs, is[name])
 	}
 	contents, err := repo.Blobs(ctx, blobs)
-	k.was = map[string][]byte{}
 	for i, content := range contents {
 		if content != nil {
 			k.was[strings.TrimPrefix(names[i], w.prefix())] = content
@@ -198,8 +236,8 @@ func (w *work) unlike(ctx context.Context, repo *gitx.Repo, f *Attempt) (k kept,
 func (k *kept) bringsBack(prefix string, f *Attempt, files []string) string {
 	var ours []string
 	theirs := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
-		for was := range k.was {
-			if was == name || strings.HasPrefix(was, name+"/") {
+		for was, content := range k.was {
+			if content != nil && (was == name || strings.HasPrefix(was, name+"/")) {
 				ours = append(ours, reprise.Pasted(name, "FILE"))
 				return true
 			}

@@ -9,20 +9,30 @@ import (
 )
 
 // Began gives files of a project as they were when something began on a commit. kept is what a
-// snapshot has of each, by the names of git, and head the commit that it was taken on. What was
-// committed after that is as the commit has it.
+// snapshot has of each, by the names of git, "" where it has none, and head the commit that it was
+// taken on. What was committed after that is as the commit has it. The content is nil for what
+// was not there, and what is unknown is left out.
 func Began(ctx context.Context, root, head, base string, kept map[string]string, environ []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	repo, err := gitx.Open(ctx, root, gitx.Options{Environ: environ})
 	if err != nil {
 		return nil, err
 	}
+	var had []string
+	if slices.Contains(slices.Collect(maps.Values(kept)), "") {
+		if had, err = repo.Files(ctx, base); err != nil {
+			return nil, err
+		}
+		slices.Sort(had)
+	}
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(kept)), gitx.MaxContents/2) {
 		var blobs []string
 		var want []gitx.At
 		for _, name := range names {
-			blobs = append(blobs, kept[name])
-			if base != head {
+			if kept[name] != "" {
+				blobs = append(blobs, kept[name])
+			}
+			if base != head || kept[name] == "" {
 				want = append(want, gitx.At{Commit: head, Path: name}, gitx.At{Commit: base, Path: name})
 			}
 		}
@@ -34,14 +44,21 @@ func Began(ctx context.Context, root, head, base string, kept map[string]string,
 		if err != nil {
 			return nil, err
 		}
-		for i, name := range names {
+		for _, name := range names {
 			was, known := then[gitx.At{Commit: base, Path: name}]
+			if kept[name] == "" {
+				if _, has := slices.BinarySearch(had, repo.Prefix()+name); known || !has {
+					out[name] = was
+				}
+				continue
+			}
 			if !known || slices.Equal(was, then[gitx.At{Commit: head, Path: name}]) {
 				was = nil
-				if i < len(contents) {
-					was = contents[i]
+				if len(contents) > 0 {
+					was = contents[0]
 				}
 			}
+			contents = contents[min(1, len(contents)):]
 			if was != nil {
 				out[name] = was
 			}

@@ -140,7 +140,7 @@ func (h *home) entriesOf(ref reprise.Ref) []journal.Entry {
 // committed is a project with the files it lost relative to git.
 type committed struct {
 	*durable.DryRun
-	gone map[string]bool // the file is missing; otherwise it was truncated
+	gone map[string]bool // the file is missing; otherwise it is another one
 }
 
 // withLost returns the project with the files of which git has more, or nil if there are
@@ -159,11 +159,22 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 	return c, nil
 }
 
-// overlaid returns a project with other versions of some of its files.
+// overlaid returns a project with other versions of some of its files, without those whose
+// content is nil.
 func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*committed, error) {
-	c := &committed{durable.NewDryRun(readOnly{fsys}), map[string]bool{}}
+	hidden := map[string]bool{}
+	for name, content := range files {
+		if content == nil && fs.ValidPath(name) && !convention.Passing(path.Base(name)) {
+			hidden[name] = true
+		}
+	}
+	c := &committed{durable.NewDryRun(readOnly{hiding(fsys, hidden)}), map[string]bool{}}
 	for name, content := range files {
 		if !fs.ValidPath(name) || convention.Passing(path.Base(name)) {
+			continue
+		}
+		if content == nil {
+			c.gone[name] = false
 			continue
 		}
 		edit := reprise.Edit{Path: name, Content: content}

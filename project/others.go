@@ -103,6 +103,13 @@ func (res *Result) closedSince(ctx context.Context, store *durable.Store, snap *
 	}
 	maps.DeleteFunc(names, func(_ string, counts bool) bool { return !counts })
 	unlike := store.Unlike(snap, names)
+	fresh, err := store.Fresh(ctx, snap, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range fresh {
+		unlike[name] = ""
+	}
 	maps.DeleteFunc(unlike, func(name, _ string) bool {
 		then, known := reprise.Finds(open.Unlike, name)
 		is, err := HashIn(store, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -65,29 +66,36 @@ func openBeside(dir string, own reprise.Ref) (*tree.FS, error) {
 	return tree.Open(dir, tree.Options{Marks: marks})
 }
 
-// Vanished tells what a project misses. It leaves out one run, whose own journal tells, and what
-// that run is in the eyes of others.
+// Vanished tells what a project misses. The content is nil for a file that it would not have. It
+// leaves out one run, whose own journal tells, and what that run is in the eyes of others.
 func Vanished(ctx context.Context, dir string, was map[string][]byte, own *reprise.Run) (*Missed, error) {
 	fsys, err := openBeside(dir, own.Ref)
 	if err != nil {
 		return nil, err
 	}
 	defer fsys.Close()
-	then, err := overlaid(ctx, fsys, was)
+	began, err := overlaid(ctx, fsys, was)
 	if err != nil {
 		return nil, err
 	}
+	had := maps.Clone(was)
+	maps.DeleteFunc(had, func(_ string, content []byte) bool { return content == nil })
+	then, err := overlaid(ctx, fsys, had) // what is there hides nothing
+	if err != nil {
+		return nil, err
+	}
+	lost, changed := then.lost(), began.lost()
 	var out Missed
 	but := own.Ref
 	others := func(name string) bool { return !within(name, but.Path) }
-	for _, name := range then.lost() {
+	for _, name := range lost {
 		_, had := measured(then, name)
 		if text, n := measured(fsys, name); text != nil && n < had {
 			out.Gone, out.Files = append(out.Gone, "some acceptance criteria of "+name), append(out.Files, name)
 		}
 	}
 	for _, e := range convention.All() {
-		if !slices.ContainsFunc(then.lost(), others) {
+		if !slices.ContainsFunc(changed, others) {
 			break
 		}
 		before, err := e.Find(then)
@@ -99,9 +107,24 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 			return nil, fmt.Errorf("look for runs: %w", err)
 		}
 		for _, ref := range before {
+			inside := func(name string) bool { return within(name, ref.Path) }
 			there := slices.Contains(now, ref) || isIn(fsys, ref)
-			if together(ref, but) || there && !slices.ContainsFunc(then.lost(), func(name string) bool { return within(name, ref.Path) }) {
+			if together(ref, but) || there && !slices.ContainsFunc(changed, inside) {
 				continue
+			}
+			var have *reprise.Run
+			if there {
+				if have, err = reprise.Load(e.Layout, fsys, ref); err != nil {
+					return nil, err
+				}
+				if r, err := reprise.Load(e.Layout, began, ref); err == nil && r.State.Open() && r.State != reprise.Unreadable {
+					if marked := closedSince(fsys, r, have, own); len(marked) > 0 {
+						out.Closed = append(out.Closed, Closed{ref, marked})
+					}
+				}
+				if !slices.ContainsFunc(lost, inside) {
+					continue
+				}
 			}
 			seen := &noting{FS: then, names: map[string]bool{}}
 			r, err := reprise.Load(e.Layout, seen, ref)
@@ -117,13 +140,6 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 			}
 			what := ref.ID
 			if there {
-				have, err := reprise.Load(e.Layout, fsys, ref)
-				if err != nil {
-					return nil, err
-				}
-				if marked := closedSince(fsys, r, have, own); len(marked) > 0 {
-					out.Closed = append(out.Closed, Closed{ref, marked})
-				}
 				steps := slices.DeleteFunc(openSteps(r), func(id string) bool { return have.Step(id) != nil })
 				if len(steps) == 0 {
 					continue
@@ -131,7 +147,7 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 				what = strings.Join(steps, ", ") + " of " + ref.ID
 			}
 			out.Gone = append(out.Gone, what)
-			out.Files = append(out.Files, slices.DeleteFunc(then.lost(), func(name string) bool { return !seen.names[name] })...)
+			out.Files = append(out.Files, slices.DeleteFunc(slices.Clone(lost), func(name string) bool { return !seen.names[name] })...)
 		}
 	}
 	for i, name := range out.Files {

@@ -294,6 +294,66 @@ func (s *Store) Unlike(snap *Snapshot, names map[string]bool) map[string]string 
 	return out
 }
 
+// Fresh gives those of the files that are there now and were not when a snapshot was taken: that
+// would have kept them, as git does not ignore them or they are in a place it keeps all the same.
+func (s *Store) Fresh(ctx context.Context, snap *Snapshot, names map[string]bool) (out []string, err error) {
+	had := map[string]bool{}
+	for _, e := range snap.Tree.Entries {
+		had[string(e.Path)] = true
+	}
+	for _, l := range snap.Left { // whether there was something in it is unknown
+		had[strings.TrimSuffix(string(l.Path), "/")] = true
+	}
+	var asked []string
+	for name, counts := range names {
+		known := false
+		for at := name; at != "." && at != "/" && !known; at = path.Dir(at) {
+			known = had[at]
+		}
+		if known || !counts {
+			continue
+		}
+		if entry, content, _ := s.readEntry(name, snap.MaxFile); content == nil || !entry.Mode.IsRegular() {
+			continue
+		}
+		if snap.keeps(name) {
+			out = append(out, name)
+		} else {
+			asked = append(asked, name)
+		}
+	}
+	if len(asked) == 0 {
+		return out, nil
+	}
+	g, err := openGit(ctx, s.dir)
+	if err != nil {
+		return out, err
+	}
+	listed, _, err := s.treeFiles(ctx, g, nil, snap)
+	for _, name := range asked {
+		if _, is := slices.BinarySearch(listed, name); is {
+			out = append(out, name)
+		}
+	}
+	return out, err
+}
+
+// Within lists the files in the places of which a snapshot keeps what git ignores.
+func (s *Store) Within(snap *Snapshot) (names []string, err error) {
+	var none Snapshot
+	for _, place := range snap.Ignored {
+		if err := s.addIgnored(place, &names, &none); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// keeps reports whether a snapshot keeps a file though git may ignore it.
+func (snap *Snapshot) keeps(name string) bool {
+	return slices.ContainsFunc(snap.Ignored, func(place string) bool { return name == place || strings.HasPrefix(name, place+"/") })
+}
+
 func (s *Store) loadSnapshot(id string) (*Snapshot, error) {
 	if len(id) != 6 || strings.Trim(id, "0123456789") != "" {
 		return nil, fmt.Errorf("read snapshot %q: not the number of one", id)

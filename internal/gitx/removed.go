@@ -107,7 +107,8 @@ func (r *Repo) Filled(ctx context.Context, base string) (out []string, err error
 }
 
 // Before gives the files of state, by their names below the top, that no longer are in the
-// checkout what they were in a commit, as they were in it. It changes nothing.
+// checkout what they were in a commit, as they were in it: nil for those that it does not have.
+// It changes nothing.
 func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	head, names, _, err := r.Standing(ctx)
@@ -115,7 +116,10 @@ func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, erro
 		return out, err
 	}
 	if head != base && head != "" {
-		err = r.diffTrees(ctx, []string{head + " " + base}, func(e Edited) { names = append(names, e.Name) }, "--no-renames", "--diff-filter=DMT")
+		err = r.diffTrees(ctx, []string{head + " " + base}, func(e Edited) { names = append(names, e.Name) }, "--no-renames")
+	}
+	if err != nil {
+		return out, err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return !slices.Contains(stateTypes, path.Ext(name)) || strings.ContainsAny(name, "\n\x00")
@@ -127,10 +131,17 @@ func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, erro
 		objects[i] = base + ":" + name
 	}
 	contents, failed := r.objects(ctx, objects)
+	var known []string
+	if slices.ContainsFunc(contents, func(content []byte) bool { return content == nil }) {
+		if known, err = r.Files(ctx, base); err != nil {
+			return out, err
+		}
+		slices.Sort(known)
+	}
 	for i, content := range contents {
-		if content != nil {
+		if _, has := slices.BinarySearch(known, names[i]); content != nil || !has { // or what it was is unknown
 			out[names[i]] = content
 		}
 	}
-	return out, cmp.Or(err, failed)
+	return out, failed
 }
