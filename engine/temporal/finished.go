@@ -6,175 +6,165 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/convention"
 )
 
-// A story of an epic is there without the epic: whoever finishes it on the default branch, or in
-// a checkout of the clone, need not know that the fleet has left the epic open. So before the
-// fleet takes a run up, what was finished of it since its branch was made comes to its branch.
+// A story of an epic is there without the epic: whoever finishes it need not know that the fleet
+// has left the epic open. So before the fleet takes a run up, what was finished of it on the
+// default branch since its branch was made comes to its branch. Nothing else does: only whoever
+// works in a checkout can tell what of it is to be seen by others. What is finished there and was
+// not pushed keeps the run from being taken up.
 
-// place is where something of a run may have been finished beside its branch.
-type place struct {
-	name string // in words
-	root string // of the project in a folder with its files
-	base string // the commit that the files are of
-	of   *localCopy
-}
+// stand is how runs stand in a project: the paths of those that are there, and the names of the
+// steps that are closed.
+type stand struct{ paths, closed []string }
 
-// catchUp merges into the branch of a run what was finished of it, or of a run inside it, on the
-// default branch of the remote or in a checkout of the clone. The error is an *UnmergedError
-// if that cannot be merged.
-func (h *handing) catchUp(ctx context.Context) error {
-	if h.Client != nil {
-		if open, err := h.Open(ctx, h.ref.ID); err != nil || open {
-			return err // its turns move the branch
+// standOf reads how runs stand in a project.
+func standOf(root string, refs []reprise.Ref) (s stand, err error) {
+	for _, ref := range refs {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(ref.Path))); errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-	}
-	places, err := h.places(ctx)
-	for i := 0; err == nil && i < len(places); i++ {
-		err = h.catchUpWith(ctx, places[i])
-	}
-	return err
-}
-
-// places are the checkouts of the clone that are not of the run's branch, and the default branch.
-func (h *handing) places(ctx context.Context) (out []place, err error) {
-	for _, c := range h.copies {
-		if c.dir != "" && c.base != "" && c.branch != h.branch() {
-			out = append(out, place{c.dir, h.root(c), c.base, c})
+		r, err := reprise.Load(convention.Find(ref.Layout), os.DirFS(root), ref)
+		if err != nil {
+			return stand{}, err
 		}
-	}
-	found, err := h.mirror.Fetch(ctx, "HEAD")
-	if err != nil || found["HEAD"] == "" {
-		return out, err
-	}
-	has, err := h.mirror.in(ctx, found["HEAD"], h.was)
-	if err != nil || has {
-		return out, err
-	}
-	c, err := h.mirror.Checkout(ctx, found["HEAD"], "reprise-default")
-	if err != nil {
-		return nil, err
-	}
-	return append(out, place{"the default branch of the remote", filepath.Join(c.Dir, filepath.FromSlash(h.Folder)), found["HEAD"], nil}), nil
-}
-
-// catchUpWith is catchUp with one place.
-func (h *handing) catchUpWith(ctx context.Context, p place) error {
-	at, err := h.mirror.forTurn(ctx, h.was, Branch(h.ref.ID), h.Folder)
-	if err != nil {
-		return err
-	}
-	defer at.Close()
-	root := filepath.Join(at.Dir, filepath.FromSlash(h.Folder))
-	inside, err := insideOf(root, h.ref)
-	if err != nil {
-		return err
-	}
-	does := append([]reprise.Ref{h.ref}, inside...)
-	done, err := h.finishedIn(ctx, p, root, does)
-	if err != nil || len(done) == 0 {
-		return err
-	}
-	theirs, err := h.committed(ctx, p)
-	if err != nil {
-		return err
-	}
-	if goesOn, err := h.goesOn(ctx, p, root); err != nil {
-		return err
-	} else if goesOn {
-		if err = at.Push(ctx, theirs, h.branch(), h.was); err == nil {
-			h.was = theirs
-		}
-		return err
-	}
-	_, conflicts, err := at.Bring(ctx, theirs, commit{})
-	if err != nil {
-		return err
-	}
-	if len(conflicts) > 0 {
-		return h.unmergeable(p, done, conflicts)
-	}
-	merged, _, err := at.Commit(ctx, fmt.Sprintf("reprise: %s has %s, finished elsewhere\n", h.ref.ID, strings.Join(done, ", ")), CommitOptions{Parents: []string{h.was, theirs}, Folder: h.Folder})
-	if err != nil || merged == "" {
-		return err
-	}
-	if err = at.Push(ctx, merged, h.branch(), h.was); err == nil {
-		h.was = merged
-	}
-	return err
-}
-
-// goesOn reports whether the default branch has the branch of the run, whose checkout is root, and
-// all that is recorded there: someone merged it and went on.
-func (h *handing) goesOn(ctx context.Context, p place, root string) (bool, error) {
-	if p.of != nil {
-		return false, nil // what a copy has on record was looked at
-	}
-	if has, err := h.mirror.in(ctx, h.was, p.base); err != nil || !has {
-		return false, err
-	}
-	ours, err := recorded(root, h.ref)
-	if err != nil {
-		return false, err
-	}
-	theirs, err := recorded(p.root, h.ref)
-	if err != nil || len(theirs) < len(ours) {
-		return false, err
-	}
-	return begins(ours, theirs)
-}
-
-// finishedIn names what is finished of runs in a place, and neither on the branch, whose checkout is
-// root, nor where the two split.
-func (h *handing) finishedIn(ctx context.Context, p place, root string, does []reprise.Ref) (done []string, err error) {
-	if p.of != nil {
-		if err := h.idle(ctx, p.of, does[1:]); err != nil {
-			return nil, err
-		}
-	}
-	_, order, err := closedIn(p.root, does)
-	if err != nil {
-		return nil, fmt.Errorf("hand over %s: see what was finished in %s: %w", h.ref.ID, p.name, err)
-	}
-	here, _, err := closedIn(root, does)
-	if err != nil {
-		return nil, err
-	}
-	more := func(than map[string]bool) (out []string) {
-		for _, name := range order {
-			if !than[name] {
-				out = append(out, name)
+		s.paths = append(s.paths, ref.Path)
+		for i := range r.Steps {
+			if r.Steps[i].Status.Closed() {
+				s.closed = append(s.closed, ref.ID+"/"+r.Steps[i].ID)
 			}
 		}
-		return out
 	}
-	if order = more(here); len(order) == 0 {
-		return nil, nil
+	return s, nil
+}
+
+// without are the names that others do not have.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// at has do work in the project as a commit of the mirror has it.
+func (h *handing) at(ctx context.Context, commit string, do func(root string) error) error {
+	c, err := h.mirror.Checkout(ctx, commit, "reprise-look")
+	if err != nil {
+		return err
 	}
-	if p.of != nil {
-		if err := h.fetch(ctx, p.base); err != nil {
-			return nil, err
+	return errors.Join(do(filepath.Join(c.Dir, filepath.FromSlash(h.Folder))), c.Close())
+}
+
+// standAt is how runs stand in a commit of the mirror, "" for none.
+func (h *handing) standAt(ctx context.Context, commit string, refs []reprise.Ref) (s stand, err error) {
+	if commit != "" {
+		err = h.at(ctx, commit, func(root string) (err error) { s, err = standOf(root, refs); return err })
+	}
+	return s, err
+}
+
+// split is where the histories of two commits part, "" if they have nothing in common.
+func (h *handing) split(ctx context.Context, a, b string) (string, error) {
+	if a == "" || b == "" {
+		return "", nil
+	}
+	at, err := git(ctx, filepath.Join(h.mirror.Dir, "mirror.git"), nil, "merge-base", a, b)
+	if isExit(err) {
+		return "", nil
+	}
+	return at, err
+}
+
+// theirs is where the default branch of the remote is, "" if it has none.
+func (h *handing) theirs(ctx context.Context) (string, error) {
+	found, err := h.mirror.Fetch(ctx, "HEAD")
+	return found["HEAD"], err
+}
+
+// pushed checks that whatever is finished of a run, or of a run inside it, in a checkout of the
+// clone was pushed, to its branch or to the default branch, or is in the copy that is handed over.
+// The error is an *UnpushedError.
+func (h *handing) pushed(ctx context.Context, best *localCopy) error {
+	tip, dir := h.was, ""
+	if best != nil {
+		tip, dir = best.base, best.dir
+	}
+	var does []reprise.Ref
+	var known stand
+	read := func(root string) error {
+		inside, err := insideOf(root, h.ref)
+		if err == nil {
+			does = append([]reprise.Ref{h.ref}, inside...)
+			known, err = standOf(root, does)
+		}
+		return err
+	}
+	var err error
+	if dir != "" {
+		err = read(h.root(best))
+	} else {
+		err = h.at(ctx, tip, read)
+	}
+	if err != nil {
+		return err
+	}
+	theirs, err := h.theirs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range h.copies {
+		if c == best || c.dir == "" {
+			continue
+		}
+		done, err := h.onlyIn(ctx, c, does, known, tip, theirs)
+		if err != nil {
+			return err
+		}
+		if len(done) > 0 {
+			is, err := h.standAt(ctx, c.base, does)
+			if err != nil {
+				return err
+			}
+			return h.unpushed(c, done, len(without(done, is.closed)) == 0, dir)
 		}
 	}
-	split, err := git(ctx, filepath.Join(h.mirror.Dir, "mirror.git"), nil, "merge-base", h.was, p.base)
-	if err != nil && !isExit(err) {
+	return nil
+}
+
+// onlyIn names what is finished of runs in a checkout of the clone, and neither known nor finished
+// in one of some commits or where the checkout and that split: what became of it, the commit says.
+func (h *handing) onlyIn(ctx context.Context, c *localCopy, does []reprise.Ref, known stand, commits ...string) ([]string, error) {
+	if err := h.idle(ctx, c, does[1:]); err != nil {
 		return nil, err
 	}
-	if split == "" {
-		return order, nil
-	}
-	was, err := h.mirror.Checkout(ctx, split, "reprise-split")
+	is, err := standOf(h.root(c), does)
 	if err != nil {
+		return nil, fmt.Errorf("hand over %s: see what was finished in %s: %w", h.ref.ID, c.dir, err)
+	}
+	done := without(is.closed, known.closed)
+	if len(done) == 0 {
+		return nil, nil
+	}
+	if err := h.fetch(ctx, c.base); err != nil {
 		return nil, err
 	}
-	defer was.Close()
-	before, _, err := closedIn(filepath.Join(was.Dir, filepath.FromSlash(h.Folder)), does)
-	return more(before), err
+	for _, commit := range commits {
+		split, err := h.split(ctx, commit, c.base)
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range []string{commit, split} {
+			if is, err = h.standAt(ctx, at, does); err != nil {
+				return nil, err
+			}
+			done = without(done, is.closed)
+		}
+	}
+	return done, nil
 }
 
 // idle checks that no one works on a run inside the one that is handed over, in a checkout that
@@ -190,83 +180,239 @@ func (h *handing) idle(ctx context.Context, c *localCopy, inside []reprise.Ref) 
 	return nil
 }
 
-// committed is a commit with what a place has.
-func (h *handing) committed(ctx context.Context, p place) (string, error) {
-	if p.of == nil {
-		return p.base, nil
+// catchUp merges into the branch of a run what was finished of it, or of a run inside it, on the
+// default branch of the remote. The error is an *UnmergedError if that conflicts, and a
+// *TakenBackError if what the branch has would be lost.
+func (h *handing) catchUp(ctx context.Context) error {
+	theirs, err := h.theirs(ctx)
+	if err != nil || theirs == "" {
+		return err
 	}
-	dirty, err := h.changed(ctx, p.of)
-	if err != nil || !dirty {
-		return p.base, err
+	if has, err := h.mirror.in(ctx, theirs, h.was); err != nil || has {
+		return err
 	}
-	c, err := h.mirror.Checkout(ctx, p.base, "reprise-begin")
+	at, err := h.mirror.forTurn(ctx, h.was, Branch(h.ref.ID), h.Folder)
 	if err != nil {
-		return "", err
+		return err
 	}
-	defer c.Close()
-	_, others, err := h.apartFrom(ctx, p.root)
+	defer at.Close()
+	root := filepath.Join(at.Dir, filepath.FromSlash(h.Folder))
+	inside, err := insideOf(root, h.ref)
 	if err != nil {
-		return "", err
+		return err
 	}
-	for _, dir := range h.within(p.of) {
-		others = append(others, ":(literal)"+dir)
+	does := append([]reprise.Ref{h.ref}, inside...)
+	ours, err := standOf(root, does)
+	if err != nil {
+		return err
 	}
-	in := &Checkout{Dir: p.of.dir, Base: p.base, mirror: h.mirror, index: filepath.Join(c.Dir, ".git", "index")}
-	commit, _, err := in.Commit(ctx, "reprise: what was finished in a clone\n", CommitOptions{Parents: []string{p.base}, Folder: h.Folder, Without: others})
-	if err == nil {
-		err = h.fetch(ctx, commit)
+	there, err := h.standAt(ctx, theirs, does)
+	if err != nil {
+		return fmt.Errorf("hand over %s: see what was finished on the default branch of the remote: %w", h.ref.ID, err)
 	}
-	return commit, err
+	split, err := h.split(ctx, h.was, theirs)
+	if err != nil {
+		return err
+	}
+	before, err := h.standAt(ctx, split, does)
+	if err != nil {
+		return err
+	}
+	done := without(without(there.closed, ours.closed), before.closed)
+	if len(done) == 0 {
+		return nil
+	}
+	goesOn, err := h.goesOn(ctx, theirs, root)
+	if err != nil {
+		return err
+	}
+	if !goesOn {
+		_, conflicts, err := at.Bring(ctx, theirs, commit{})
+		if err != nil {
+			return err
+		}
+		if len(conflicts) > 0 {
+			git1, dir := h.aside()
+			return &UnmergedError{h.ref.ID, done, conflicts, git1 + " && " + defaultInto(dir), dir}
+		}
+		if there, err = standOf(root, does); err != nil {
+			return fmt.Errorf("hand over %s: merge the default branch of the remote: %w", h.ref.ID, err)
+		}
+	}
+	if lost := append(without(ours.paths, there.paths), without(ours.closed, there.closed)...); len(lost) > 0 {
+		by, err := h.tookBack(ctx, theirs, does, lost)
+		if err != nil {
+			return err
+		}
+		git1, dir := h.aside()
+		return &TakenBackError{h.ref.ID, lost, by, git1, dir}
+	}
+	merged := theirs
+	if !goesOn {
+		merged, _, err = at.Commit(ctx, fmt.Sprintf("reprise: %s has %s, finished elsewhere\n", h.ref.ID, strings.Join(done, ", ")), CommitOptions{Parents: []string{h.was, theirs}, Folder: h.Folder})
+		if err != nil || merged == "" {
+			return err
+		}
+	}
+	if err = at.Push(ctx, merged, h.branch(), h.was); err == nil {
+		h.was = merged
+	}
+	return err
 }
 
-// closedIn are the steps of runs that are closed in a project, and their names in order.
-func closedIn(root string, refs []reprise.Ref) (closed map[string]bool, order []string, err error) {
-	closed = map[string]bool{}
-	for _, ref := range refs {
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(ref.Path))); errors.Is(err, fs.ErrNotExist) {
+// goesOn reports whether the default branch has the branch of the run, whose checkout is root, and
+// all that is recorded there: someone merged it and went on.
+func (h *handing) goesOn(ctx context.Context, theirs, root string) (goesOn bool, err error) {
+	if has, err := h.mirror.in(ctx, h.was, theirs); err != nil || !has {
+		return false, err
+	}
+	ours, err := recorded(root, h.ref)
+	if err != nil {
+		return false, err
+	}
+	err = h.at(ctx, theirs, func(root string) error {
+		has, err := recorded(root, h.ref)
+		if err == nil && len(has) >= len(ours) {
+			goesOn, err = begins(ours, has)
+		}
+		return err
+	})
+	return goesOn, err
+}
+
+// tookBack is the last commit of the default branch that had before it what is lost of a run, and
+// changed that; "" if none is found.
+func (h *handing) tookBack(ctx context.Context, theirs string, does []reprise.Ref, lost []string) (string, error) {
+	for i, ref := range does {
+		gone := slices.DeleteFunc(slices.Clone(lost), func(name string) bool { return name != ref.Path && !strings.HasPrefix(name, ref.ID+"/") })
+		if len(gone) == 0 {
 			continue
 		}
-		r, err := reprise.Load(convention.Find(ref.Layout), os.DirFS(root), ref)
+		// With its parent; a merge has several, of which the first is the default branch.
+		listed, err := git(ctx, filepath.Join(h.mirror.Dir, "mirror.git"), nil, "log", "--format=%H %P", h.was+".."+theirs, "--", ":(literal)"+path.Join(h.Folder, ref.Path))
 		if err != nil {
-			return nil, nil, err
+			return "", err
 		}
-		for i := range r.Steps {
-			if s := &r.Steps[i]; s.Status.Closed() {
-				name := ref.ID + "/" + s.ID
-				closed[name], order = true, append(order, name)
+		for line := range strings.Lines(listed) {
+			commits := strings.Fields(line)
+			if len(commits) < 2 {
+				continue
+			}
+			was, err := h.standAt(ctx, commits[1], does[i:i+1])
+			if err == nil && len(without(gone, append(was.paths, was.closed...))) == 0 { // one that cannot be read says nothing
+				return commits[0], nil
 			}
 		}
 	}
-	return closed, order, nil
+	return "", nil
 }
 
-// unmergeable says that what was finished in a place cannot be merged into the branch.
-func (h *handing) unmergeable(p place, done, conflicts []string) error {
+// aside is the command that checks the branch of the run out in a folder beside the clone.
+func (h *handing) aside() (command, dir string) {
 	git1, dir := h.beside(Branch(h.ref.ID), "")
 	dir = reprise.Pasted(dir, "DIR")
-	merge := fmt.Sprintf("git -C %[1]s fetch origin HEAD && git -C %[1]s merge FETCH_HEAD", dir)
-	if p.of != nil {
-		merge = fmt.Sprintf("git -C %s merge \"$(git -C %s rev-parse HEAD)\"", dir, reprise.Pasted(p.of.dir, "CHECKOUT"))
-	}
-	return &UnmergedError{h.ref.ID, p.name, done, conflicts, dir, fmt.Sprintf("%s fetch origin %s && %s worktree add --detach %s FETCH_HEAD && %s", git1, Branch(h.ref.ID), git1, dir, merge)}
+	return fmt.Sprintf("%[1]s fetch origin %[2]s && %[1]s worktree add --detach %[3]s FETCH_HEAD", git1, Branch(h.ref.ID), dir), dir
 }
 
-// UnmergedError says that something of a run was finished beside its branch, and conflicts with
-// it: whoever went on with the branch would do that again.
+// defaultInto is the command that merges the default branch of the remote in a checkout.
+func defaultInto(dir string, options ...string) string {
+	return fmt.Sprintf("git -C %[1]s fetch origin HEAD && git -C %[1]s merge --no-ff --no-edit %[2]sFETCH_HEAD", dir, strings.Join(append(options, ""), " "))
+}
+
+// UnmergedError says that something of a run was finished on the default branch of the remote, and
+// conflicts with the branch of the run: whoever went on with that would do it again.
 type UnmergedError struct {
-	Run, Place    string
-	Done, Files   []string
-	dir, commands string
+	Run         string
+	Done, Files []string
+	merge, dir  string
 }
 
 func (e *UnmergedError) Error() string {
-	return fmt.Sprintf("hand over %s: %s was finished in %s, and does not merge with its branch: %s", e.Run, strings.Join(e.Done, ", "), e.Place, strings.Join(e.Files, ", "))
+	return fmt.Sprintf("hand over %s: %s was finished on the default branch of the remote, and does not merge with its branch: %s", e.Run, strings.Join(e.Done, ", "), strings.Join(e.Files, ", "))
 }
 
 // Hint says what a person can do.
 func (e *UnmergedError) Hint() string {
-	return fmt.Sprintf("merge what is committed there: `%s`; settle the conflict and commit, then `git -C %s push origin HEAD:%s` and this command again", e.commands, e.dir, Branch(e.Run))
+	return fmt.Sprintf("merge it: `%s`; settle the conflict and commit, then `git -C %s push origin HEAD:%s` and this command again", e.merge, e.dir, Branch(e.Run))
 }
 
 // Outcome implements the rule that outcomes have exit codes.
 func (e *UnmergedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
+// unpushed says that something is finished in a checkout alone. into is the one that is handed over,
+// "" if the branch of the run is all there is.
+func (h *handing) unpushed(c *localCopy, done []string, committed bool, into string) error {
+	name, run := reprise.Pasted(c.dir, "CHECKOUT"), reprise.Pasted(h.ref.ID, "RUN")
+	e := &UnpushedError{Run: h.ref.ID, Dir: c.dir, Done: done, Committed: committed}
+	e.away = fmt.Sprintf("git clone \"$(git -C %[1]s remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again", name, run)
+	if len(h.linked(c)) > 0 {
+		e.away = fmt.Sprintf("mv %[1]s %[1]s.put-away && git -C %[2]s worktree prune", name, reprise.Pasted(h.Clone, "CLONE"))
+	}
+	merge := fmt.Sprintf("merge --no-edit \"$(git -C %s rev-parse HEAD)\"", name)
+	if into != "" {
+		e.way = fmt.Sprintf("`git -C %s %s`", reprise.Pasted(into, "DIR"), merge)
+		return e
+	}
+	git1, dir := h.aside()
+	e.way = fmt.Sprintf("`%s && git -C %s %s`, then `git -C %s push origin HEAD:%s`", git1, dir, merge, dir, Branch(h.ref.ID))
+	return e
+}
+
+// UnpushedError says that something of a run is finished in a checkout of the clone and was not
+// pushed: whoever went on with the branch would do it again.
+type UnpushedError struct {
+	Run, Dir  string
+	Done      []string
+	Committed bool // there
+	way, away string
+}
+
+func (e *UnpushedError) Error() string {
+	what := "committed"
+	if e.Committed {
+		what = "pushed"
+	}
+	return fmt.Sprintf("hand over %s: %s is finished in %s, a checkout of this clone, and not %s", e.Run, strings.Join(e.Done, ", "), e.Dir, what)
+}
+
+// Hint says what a person can do.
+func (e *UnpushedError) Hint() string {
+	first := ""
+	if !e.Committed {
+		first = fmt.Sprintf("commit there what belongs to it (`git -C %s status` lists it); ", reprise.Pasted(e.Dir, "CHECKOUT"))
+	}
+	return fmt.Sprintf("%smerge it: %s and this command again; or push it to the default branch of the remote; if nothing that was done there is to count: `%s`", first, e.way, e.away)
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *UnpushedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
+// TakenBackError says that the default branch of the remote took back what the branch of a run has,
+// and has something else of the run finished: merged, the first would be lost.
+type TakenBackError struct {
+	Run        string
+	Lost       []string
+	By         string // the commit, "" if it is not known
+	aside, dir string
+}
+
+func (e *TakenBackError) Error() string {
+	by := ""
+	if e.By != "" {
+		by = fmt.Sprintf(" with %.12s", e.By)
+	}
+	return fmt.Sprintf("hand over %s: the default branch of the remote took back%s what its branch has: %s", e.Run, by, strings.Join(e.Lost, ", "))
+}
+
+// Hint says what a person can do.
+func (e *TakenBackError) Hint() string {
+	push := fmt.Sprintf("git -C %s push origin HEAD:%s", e.dir, Branch(e.Run))
+	hint := fmt.Sprintf("to go on with what its branch has alone: `%s && %s && %s`, and this command again", e.aside, defaultInto(e.dir, "-s ours"), push)
+	if e.By != "" {
+		hint = fmt.Sprintf("to have on its branch what each of them has: `%s && %s && git -C %s revert --no-edit %.12s`; settle what conflicts, then `%s` and this command again; %s", e.aside, defaultInto(e.dir), e.dir, e.By, push, hint)
+	}
+	return hint
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *TakenBackError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }

@@ -54,13 +54,20 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		if err == nil {
 			err = check(best)
 		}
-		if err == nil {
+		atWork := false // its turns move the branch
+		if err == nil && f.Client != nil {
+			atWork, err = f.Open(ctx, ref.ID)
+		}
+		if err == nil && !atWork {
 			err = h.alone(ctx, best)
+		}
+		if err == nil && !atWork {
+			err = h.pushed(ctx, best)
 		}
 		if err == nil && best != nil {
 			run.Ignored, err = h.bring(ctx, best)
 		}
-		if err == nil {
+		if err == nil && !atWork {
 			err = h.catchUp(ctx)
 		}
 		if err != nil {
@@ -83,9 +90,6 @@ func (f *Fleet) Track(ctx context.Context, run string) {
 func (h *handing) alone(ctx context.Context, best *localCopy) error {
 	if h.Client == nil {
 		return nil
-	}
-	if open, err := h.Open(ctx, h.ref.ID); err != nil || open {
-		return err
 	}
 	if best != nil && best.dir != "" {
 		return h.Fleet.alone(ctx, h.mirror, h.root(best), h.ref)
