@@ -206,7 +206,10 @@ func unpushed(m reprise.FleetMark, r *reprise.Run, outer string) reprise.Finding
 	if m.Merged {
 		push = fmt.Sprintf("`git push origin HEAD:%s`", m.Branch[strings.LastIndex("/"+m.Branch, "/"+reprise.FleetBranches):])
 	}
-	f.Hint = fmt.Sprintf("commit it, then %s; or `reprise-fleet resume %s` in this clone, which takes it along, committed or not", push, reprise.Pasted(outer, "RUN"))
+	f.Hint = "commit it, then " + push
+	if r.ID == outer {
+		f.Hint += fmt.Sprintf("; or `reprise-fleet resume %s` in this clone, which takes it along, committed or not", reprise.Pasted(outer, "RUN"))
+	}
 	return f
 }
 
