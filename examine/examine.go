@@ -129,7 +129,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeUnrecordedEnd, warning, "The files mark a step done, but the journal of the run, which was started from a workflow file, has no end of it, or an attempt at another task of its list marked it: a person is asked before anything builds on it.", false, nil},
 		{reprise.CodeStepsChanged, warning, "Something else changed the steps of a run that was started from a workflow file, and resuming restores them; or an attempt removed an open step from the files, and a person is asked whether to restore it; one that is left out stays in the run as skipped.", false, nil},
 		{reprise.CodeElsewhere, blocking, "The run is worked on from another folder around it, or is in another checkout: the journal there knows what was begun.", false, nil},
-		{reprise.CodeHandedOver, blocking, "The fleet has the run: its branch on the remote is the run, and the files here are a copy of it.", false, nil},
+		{reprise.CodeHandedOver, blocking, "The fleet has the run, or has worked on it since: its branch on the remote is the run, and the files here are a copy of it.", false, nil},
 		{reprise.CodeCopied, blocking, "The project was copied together with its state, or nothing shows that the state was made here: two copies must not continue one run; --adopt accepts this one as a project of its own.", false, nil},
 		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file as it is now counts.", false, nil},
 		{reprise.CodeRolledForward, info, "A crash came between an event and the changes to its files; they were, or will be, brought up to date with the journal.", false, nil},
