@@ -140,14 +140,14 @@ func (l *list) readOverall(r *doc.Reader) {
 
 // listed matches the start of an item or a heading about a list, with its box if it has
 // one.
-var listed = regexp.MustCompile(`^(?:[-*]|#+)\s+(?:\[(.)\])?`)
+var listed = doc.Pattern(`^(?:[-*]|#+)\s+(?:\[(.)\])?`)
 
 // boxOf returns this list's box in a file that has one for each list.
 func (l *list) boxOf(f *doc.File) (at place) {
 	folder := regexp.MustCompile(`(?:^|[/(\[])` + regexp.QuoteMeta(path.Base(path.Dir(l.file.Path))) + `(?:[/)\]]|$)`)
 	all := f.Markdown().All()
 	for _, line := range all.Lines() {
-		if m := listed.FindStringSubmatch(line.Text); m != nil {
+		if m := listed().FindStringSubmatch(line.Text); m != nil {
 			at = place{word: m[1], source: f.At(line.No)}
 		}
 		if !folder.MatchString(line.Text) {

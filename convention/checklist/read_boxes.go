@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ func (l *list) readBoxes() {
 	}
 	l.title = unset(strings.Trim(strings.TrimPrefix(md.Title(), l.family.Title), ": "))
 	l.ours = l.family.heads(md) || !l.family.Shared || l.ruined()
-	if at := merged.FindIndex(l.file.Data); at != nil {
+	if at := merged().FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
 	}
 	sections := unboxed(md.Sections())
@@ -151,7 +150,7 @@ func (l *list) idAt(line int) string {
 }
 
 // inBox matches the first box of a line.
-var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
+var inBox = doc.Pattern(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
 
 // readTwice holds the open tasks whose number another one has that is done: the list says
 // both of one task. Bare numbers begin again in every section, others below headings that
@@ -191,7 +190,7 @@ func (l *list) readTwice(sections []doc.Section) {
 
 // merged finds a line that other programs read as several, because only a carriage return
 // separates them.
-var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
+var merged = doc.Pattern(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 
 // readHeld holds the tasks below a heading that says that they are put off, itself or in its status
 // line.
@@ -248,10 +247,10 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 		said := sayings(text, false)
 		switch {
 		case line.Hidden:
-		case l.family.Label == "" && statusLine.MatchString(item.Text):
+		case l.family.Label == "" && statusLine().MatchString(item.Text):
 			out = append(out, item.Text)
-		case l.family.Label == "" && note.MatchString(item.Text):
-			out = append(out, ": "+note.FindStringSubmatch(item.Text)[1])
+		case l.family.Label == "" && note().MatchString(item.Text):
+			out = append(out, ": "+note().FindStringSubmatch(item.Text)[1])
 		case goesOn && len(said) > 0 && said[0].label:
 			out = append(out, text)
 		case goesOn:
@@ -271,10 +270,10 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 
 // note matches a note, up to where its first clause ends: a word for a status counts if it is all
 // of that.
-var note = regexp.MustCompile(`^(?i:[*_]*note[*_]*[:：][*_]*\s+(.*?)\s*(?:[,;—–]| -|$))`)
+var note = doc.Pattern(`^(?i:[*_]*note[*_]*[:：][*_]*\s+(.*?)\s*(?:[,;—–]| -|$))`)
 
 // stuck matches the line that agents write below a task they cannot do.
-var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)
+var stuck = doc.Pattern(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)
 
 // readStuck holds the tasks that have such a line below them, and reads what indented lines
 // there say of other tasks that come before.
@@ -293,7 +292,7 @@ func (l *list) readStuck(md *doc.Markdown) {
 		if it.places[0].source.Line != line.No && indent(line.Text) > 0 && !isBox(line.Text) {
 			it.needs = append(it.needs, l.family.needed(line.Text)...)
 		}
-		m := stuck.FindStringSubmatch(line.Text)
+		m := stuck().FindStringSubmatch(line.Text)
 		if m == nil || it.status().Closed() {
 			continue
 		}
@@ -322,12 +321,12 @@ func endOf(sections []doc.Section, line int) int {
 func unboxed(sections []doc.Section) []doc.Section {
 	for i := range sections {
 		s := &sections[i]
-		s.Title = strings.TrimSpace(headingBox.ReplaceAllString(s.Title, ""))
+		s.Title = strings.TrimSpace(headingBox().ReplaceAllString(s.Title, ""))
 	}
 	return sections
 }
 
-var headingBox = regexp.MustCompile(`^\\?\[.\\?\]\s+`)
+var headingBox = doc.Pattern(`^\\?\[.\\?\]\s+`)
 
 // idOf makes an id from the first words of a task. A comment and the commit that made it
 // are added when it is done, and are not part of the id.

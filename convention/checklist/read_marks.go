@@ -3,7 +3,6 @@ package checklist
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,12 +12,12 @@ import (
 
 // labels matches what a task begins with that sets it apart from a note: a number, possibly
 // with a word before it, or a word and a colon.
-var labels = regexp.MustCompile("^[*_`\\[(~]*(?:(\\pL*)[ -]?(\\d+(?:[a-z]?\\.\\d+)*)[a-z]?\\b[*_`\\])]*([.):：]?)|(\\pL+)[*_]*[:：])")
+var labels = doc.Pattern("^[*_`\\[(~]*(?:(\\pL*)[ -]?(\\d+(?:[a-z]?\\.\\d+)*)[a-z]?\\b[*_`\\])]*([.):：]?)|(\\pL+)[*_]*[:：])")
 
 // shapeOf returns the form of the label that a text begins with, the same for every number,
 // and the number.
 func shapeOf(text string) (shape, number string) {
-	m := labels.FindStringSubmatch(text)
+	m := labels().FindStringSubmatch(text)
 	switch {
 	case m == nil:
 		return "", ""
@@ -31,14 +30,14 @@ func shapeOf(text string) (shape, number string) {
 }
 
 // explained matches a mark with all that a legend says of it.
-var explained = regexp.MustCompile("^(?:[^\\[\\]]*[:：])?[\\s>*_`+-]*(?:\\[([^\\[\\]])\\]|([xX~/!]))[\\s*_`]*(=|:|：|—|–|-|→|means\\b|)[\\s*_`]*(\\pL[\\pL _-]*?)[\\s*_`.)]*$")
+var explained = doc.Pattern("^(?:[^\\[\\]]*[:：])?[\\s>*_`+-]*(?:\\[([^\\[\\]])\\]|([xX~/!]))[\\s*_`]*(=|:|：|—|–|-|→|means\\b|)[\\s*_`]*(\\pL[\\pL _-]*?)[\\s*_`.)]*$")
 
 // explains reads a piece of a legend: a mark and the word for what it means. A mark alone has no
 // brackets only before an equals sign. A box that has only a word beside it explains its mark if
 // that is certain because of where it stands, if the word means the same, or if the mark is not
 // known and not called done.
 func (f *Family) explains(piece string, certain bool) (mark, word string, ok bool) {
-	m := explained.FindStringSubmatch(piece)
+	m := explained().FindStringSubmatch(piece)
 	if m == nil || m[1] == "" && m[3] != "=" && m[3] != "means" {
 		return "", "", false
 	}
@@ -60,7 +59,7 @@ func (l *list) readLegend(md *doc.Markdown) {
 	below := false
 	for _, line := range md.All().Lines() {
 		if _, title, _ := headOf(line); title != "" {
-			below = legends.MatchString(title)
+			below = legends().MatchString(title)
 		}
 		if !below && !strings.ContainsAny(line.Text, "[=") && !strings.Contains(line.Text, "means") {
 			continue
@@ -89,7 +88,7 @@ func (l *list) readLegend(md *doc.Markdown) {
 }
 
 // legends matches the title of what explains marks.
-var legends = regexp.MustCompile(`^(?i:[^\pL]*(?:(?:status|task|checkbox|symbol|mark(?:er)?)s? )?(?:legend|key|symbols|markers|notation)\b|图例|凡例)`)
+var legends = doc.Pattern(`^(?i:[^\pL]*(?:(?:status|task|checkbox|symbol|mark(?:er)?)s? )?(?:legend|key|symbols|markers|notation)\b|图例|凡例)`)
 
 // legendMark returns the mark that the legend has for a status where the usual one will not do, else "".
 func (l *list) legendMark(status reprise.Status) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"reprise"
@@ -15,19 +16,19 @@ import (
 // dependsOn matches how people write into a task's text, or on a line below it, which others
 // come before it: in brackets, set off in underscores, or in a sentence. In a sentence a bare
 // number is not an id, unless it is called a task.
-var dependsOn = func() *regexp.Regexp {
+var dependsOn = sync.OnceValue(func() *regexp.Regexp {
 	const word = `(?:depends(?:[ -]on)?|dependency|dependencies|deps?|blocked[ -](?:by|on)|needs|requires|prerequisites?)`
 	const id = `(?:(?:tasks? )?[A-Z][\w.-]*\d[a-z]?\b|tasks? \d[\d.]*)`
 	return regexp.MustCompile(`(?i)[(\[{](?:` + word + `|after):? ([^()\[\]{}]+)[)\]}]|` +
 		`_` + word + `: *([^_]+)_|` +
 		`\b` + word + `\b[:*_]* +\**(` + id + `(?:(?:,? and |, ?| & |, ?& ?| ?[-–—] ?)\**` + id + `)*)`)
-}()
+})
 
 // needed returns the ids that a task's text names as coming before it. Anything that is
 // not an id is a remark.
 func (f *Family) needed(text string) (ids []string) {
 	text = strings.NewReplacer("\u2010", "-", "\u2011", "-").Replace(text)
-	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
+	for _, m := range dependsOn().FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.FieldsFunc(m[1]+m[2]+m[3], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
 			if id := f.idAlone(word); id != "" {
 				ids = append(ids, id)

@@ -2,7 +2,6 @@ package checklist
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +56,7 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 	}
 	for _, line := range md.All().Lines() {
 		// Odd content inside a box leaves the task known, and is asked about.
-		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
+		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox().ReplaceAllLiteralString(line.Text, "")) {
 			l.lost(line.No, "it contains bytes that are not text, so which task it is and whether it is done is unknown")
 		}
 		if tasks[line.No] {
@@ -145,7 +144,7 @@ func (o *odd) meant(at spot) bool {
 
 // lead matches what people put before the id of a task in place of a box: signs, words in
 // brackets, or a word.
-var lead = regexp.MustCompile(`^(?:[(\[{<（［【「][^()\[\]{}<>（）［］【】「」]{0,24}[)\]}>）］】」]\s*|[^\pL\pN\s()\[\]{}<>]+\s*|(?P<word>\pL[\pL\pM'_-]*[^\pL\pN\s]*)(?:\s+|$))`)
+var lead = doc.Pattern(`^(?:[(\[{<（［【「][^()\[\]{}<>（）［］【】「」]{0,24}[)\]}>）］】」]\s*|[^\pL\pN\s()\[\]{}<>]+\s*|(?P<word>\pL[\pL\pM'_-]*[^\pL\pN\s]*)(?:\s+|$))`)
 
 // behind reports whether an item names a task that the list does not have, or several from
 // one up to another, behind something that is not part of its id. A word before a number may
@@ -168,7 +167,7 @@ func (o *odd) behind(at spot) bool {
 			rest = strings.TrimSpace(rest[said[0].to:])
 			continue
 		}
-		m := lead.FindStringSubmatch(rest)
+		m := lead().FindStringSubmatch(rest)
 		if m == nil || bare && strings.TrimRight(m[0], " \t)]}>）］】」") == m[0] || m[1] != "" && (word != "" || c.Bullet == "" || c.Bullet[0] == '#') {
 			return false
 		}
@@ -245,7 +244,7 @@ func (o *odd) partOf(at spot) string {
 }
 
 // works matches the titles of sections that are about work, whatever their number.
-var works = regexp.MustCompile(`^(?i:phase|task|step|stage|milestone|sprint|阶段|任务|步骤)`)
+var works = doc.Pattern(`^(?i:phase|task|step|stage|milestone|sprint|阶段|任务|步骤)`)
 
 // readSections finds sections without tasks among others that have the same kind of label and
 // have some, and those that say they are open although all their tasks are done. Where most
@@ -280,12 +279,12 @@ func (o *odd) readSections() {
 		if own[i] == "" { // before any other title, a sign may be there for its looks
 			status = saidFirst(s.Title, 1).status
 		}
-		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true) && !spare.MatchString(s.Title)
+		open := i > 0 && (status == reprise.Pending || status == reprise.InProgress) && !o.tasksIn(s, true) && !spare().MatchString(s.Title)
 		if label, ok := o.sectionStatus(s); ok {
 			status = o.family.meaning(o.family.Stages, strings.Trim(label.Value, "*`_ "))
 		}
 		siblings := numbers[kinds[i]]
-		work := works.MatchString(title) || 2*len(siblings) >= all[kinds[i]] && s.Line > first[kinds[i]]
+		work := works().MatchString(title) || 2*len(siblings) >= all[kinds[i]] && s.Line > first[kinds[i]]
 		if without := work && len(siblings) > 0 && !o.tasksIn(s, false) && !slices.Contains(siblings, own[i]); (without || open) && !status.Closed() {
 			o.loose = append(o.loose, loose{text: s.Title, place: place{source: o.file.At(s.Line)}})
 		}
@@ -310,7 +309,7 @@ func (l *list) readHidden() {
 	}
 	for i, line := range strings.Split(string(l.file.Data), "\n") {
 		for part := range strings.SplitSeq(line, "\r") {
-			at := box.FindStringIndex(part)
+			at := box().FindStringIndex(part)
 			if at == nil {
 				continue
 			}

@@ -1,7 +1,6 @@
 package checklist
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 // headLine matches a line that heads what follows: all bold, or a few words with a colon. The
 // value behind a colon, if there is one, is all that follows.
-var headLine = regexp.MustCompile(`^(?:(?:\*\*|__)([^*]+?)[:：]?(?:\*\*|__)[:：]?|[*_]*([^*:：|\x60]{1,40}?)[*_]*[:：][*_]*(?:\s+(.+))?)$`)
+var headLine = doc.Pattern(`^(?:(?:\*\*|__)([^*]+?)[:：]?(?:\*\*|__)[:：]?|[*_]*([^*:：|\x60]{1,40}?)[*_]*[:：][*_]*(?:\s+(.+))?)$`)
 
 // headOf returns the title of a line that heads what follows, "" if it does not, the value behind
 // that, and its level: what follows ends at the next one that has no higher level.
@@ -20,7 +19,7 @@ func headOf(line doc.Line) (level int, title, value string) {
 	if strings.HasPrefix(it.Bullet, "#") {
 		return len(strings.TrimSpace(it.Bullet)), it.Box + it.After, ""
 	}
-	m := headLine.FindStringSubmatch(it.Text)
+	m := headLine().FindStringSubmatch(it.Text)
 	if m == nil || it.Box != "" {
 		return 0, "", ""
 	}
@@ -29,15 +28,15 @@ func headOf(line doc.Line) (level int, title, value string) {
 
 var (
 	// around matches the number, the signs and the brackets around what a title says.
-	around = regexp.MustCompile(`^[^\pL]+|\s*[(（][^()（）]*[)）]|[^\pL]+$`)
+	around = doc.Pattern(`^[^\pL]+|\s*[(（][^()（）]*[)）]|[^\pL]+$`)
 	// remains matches titles of what is left to do, folded.
-	remains = regexp.MustCompile(`^(?:remaining|outstanding|todos|(?:what (?:is|s) |whats )(?:still )?(?:left|remaining|open)(?: to .+)?|what remains(?: to .+)?|left to do|remaining to do|still (?:to do|to be done|open|missing|left)|(?:yet )?to be done|pendientes?|(?:tareas|tarefas) pend[ie]e?nt?es|pendencias|(?:reste )?a faire|(?:noch )?offen(?:e (?:aufgaben|punkte))?|剩余(?:任务|工作)?|待办事项|未完成任务|残り|残作業|残タスク)$`)
+	remains = doc.Pattern(`^(?:remaining|outstanding|todos|(?:what (?:is|s) |whats )(?:still )?(?:left|remaining|open)(?: to .+)?|what remains(?: to .+)?|left to do|remaining to do|still (?:to do|to be done|open|missing|left)|(?:yet )?to be done|pendientes?|(?:tareas|tarefas) pend[ie]e?nt?es|pendencias|(?:reste )?a faire|(?:noch )?offen(?:e (?:aufgaben|punkte))?|剩余(?:任务|工作)?|待办事项|未完成任务|残り|残作業|残タスク)$`)
 	// spare matches titles and items of what need not be done here.
-	spare = regexp.MustCompile(`(?i)\b(?:optional|non-?blocking|nice[- ]to[- ]have|future|later|out of scope|post-?mvp)\b`)
+	spare = doc.Pattern(`(?i)\b(?:optional|non-?blocking|nice[- ]to[- ]have|future|later|out of scope|post-?mvp)\b`)
 	// nothing matches what is written where nothing is left.
-	nothing = regexp.MustCompile(`^[^\pL\pN]*(?:$|(?i:there (?:is|are) )?(?i:0|n/?a|th(?:is|e|ese)(?: \pL+){1,2} (?:is|are) (?:now )?(?:done|complete|completed|finished)\s*(?:$|[^\pL\pN\s])|(?:none|nothing|nil|no)(?:,? (?:is|are|else|yet|so far|more|currently|remaining|remains|left|open|outstanding|pending|to do|known|for now|at this time))*\s*(?:$|[^\pL\pN\s])|no (?:\pL+ ){0,2}(?:remain|left|open|outstanding|pending|further|more)|no (?:remaining|open|outstanding|pending|further|more|tasks|items|work|blockers)\b|(?:all|everything)\b.*\b(?:done|complete|completed|finished|implemented|closed)\b)|(?:无|沒有|没有|なし)\s*(?:$|[^\pL\pN\s]))`)
+	nothing = doc.Pattern(`^[^\pL\pN]*(?:$|(?i:there (?:is|are) )?(?i:0|n/?a|th(?:is|e|ese)(?: \pL+){1,2} (?:is|are) (?:now )?(?:done|complete|completed|finished)\s*(?:$|[^\pL\pN\s])|(?:none|nothing|nil|no)(?:,? (?:is|are|else|yet|so far|more|currently|remaining|remains|left|open|outstanding|pending|to do|known|for now|at this time))*\s*(?:$|[^\pL\pN\s])|no (?:\pL+ ){0,2}(?:remain|left|open|outstanding|pending|further|more)|no (?:remaining|open|outstanding|pending|further|more|tasks|items|work|blockers)\b|(?:all|everything)\b.*\b(?:done|complete|completed|finished|implemented|closed)\b)|(?:无|沒有|没有|なし)\s*(?:$|[^\pL\pN\s]))`)
 	// counts matches a value that is only a number of something.
-	counts = regexp.MustCompile(`^[*_~≈]*\d[\d.,/]*\s*(?:%|\pL+)?\s*(?:$|[(（—–-])`)
+	counts = doc.Pattern(`^[*_~≈]*\d[\d.,/]*\s*(?:%|\pL+)?\s*(?:$|[(（—–-])`)
 )
 
 // nouns are what tasks are called in a title.
@@ -45,17 +44,17 @@ var nouns = []string{"task", "tasks", "item", "items", "work", "step", "steps", 
 
 // saysOpen reports whether a title says that what it heads is open, and nothing else.
 func saysOpen(title string) bool {
-	if spare.MatchString(title) {
+	if spare().MatchString(title) {
 		return false
 	}
-	words := strings.Fields(doc.Fold(around.ReplaceAllString(strings.Trim(title, "*_ "), "")))
+	words := strings.Fields(doc.Fold(around().ReplaceAllString(strings.Trim(title, "*_ "), "")))
 	n := len(words)
 	if n > 1 && slices.Contains(nouns, words[n-1]) {
 		words = words[:n-1]
 	}
 	word := strings.Join(words, " ")
 	status, known := spoken()[word]
-	return remains.MatchString(word) || word == "open" && n > 1 || known && !status.Closed() && !slices.Contains(later, word)
+	return remains().MatchString(word) || word == "open" && n > 1 || known && !status.Closed() && !slices.Contains(later, word)
 }
 
 // readRemaining finds what is listed as open and has no box: items, rows of tables or, where there
@@ -73,7 +72,7 @@ func (o *odd) readRemaining(md *doc.Markdown) {
 				break
 			}
 		}
-		if value != "" && !counts.MatchString(value) && (doc.ItemOf(line.Text).Bullet == "" || remains.MatchString(doc.Fold(title))) {
+		if value != "" && !counts().MatchString(value) && (doc.ItemOf(line.Text).Bullet == "" || remains().MatchString(doc.Fold(title))) {
 			o.remaining([]doc.Line{{No: line.No, Text: value}})
 		}
 		o.remaining(lines[i+1 : end])
@@ -92,7 +91,7 @@ func (o *odd) remaining(lines []doc.Line) {
 		case strings.Trim(line.Text, " \t-*_=>") == "":
 			row = 0
 			continue
-		case !begun && nothing.MatchString(it.Text):
+		case !begun && nothing().MatchString(it.Text):
 			return
 		case len(cells) > 1:
 			if row > 2 {
@@ -127,7 +126,7 @@ func (o *odd) undone(line doc.Line, it doc.Item) bool {
 	id, _ := o.family.match(rest)
 	named := o.find(id.id)
 	_, box := o.boxes[line.No]
-	return !box && !slices.ContainsFunc(cellsOf(line.Text), closed) && (named == nil || named.status().Closed()) && !nothing.MatchString(it.Text) && !spare.MatchString(it.Text) &&
+	return !box && !slices.ContainsFunc(cellsOf(line.Text), closed) && (named == nil || named.status().Closed()) && !nothing().MatchString(it.Text) && !spare().MatchString(it.Text) &&
 		!slices.ContainsFunc(o.loose, func(b loose) bool { return b.place.source == o.file.At(line.No) })
 }
 
@@ -143,7 +142,7 @@ func cellsOf(line string) []string {
 func closed(cell string) bool {
 	text := doc.ItemOf(cell).Marked()
 	status, _ := says(text)
-	labelled, _ := says(strings.TrimSpace(text[len(labels.FindString(text)):]))
+	labelled, _ := says(strings.TrimSpace(text[len(labels().FindString(text)):]))
 	return status.Closed() || labelled.Closed() || strings.HasPrefix(text, "~~")
 }
 
@@ -159,12 +158,12 @@ func (o *odd) open(at spot) bool {
 		return false
 	}
 	rest := strings.TrimSpace(text[:s.from] + text[s.to:])
-	if it, ok := f.match(rest); ok && !o.fresh(it.id, at.within) || !todo && spare.MatchString(rest) {
+	if it, ok := f.match(rest); ok && !o.fresh(it.id, at.within) || !todo && spare().MatchString(rest) {
 		return false
 	}
 	rest = strings.Trim(rest, "*_~` ")
 	word, _, _ := strings.Cut(strings.NewReplacer("：", ":", "—", ":", "–", ":", " - ", ":", " -- ", ":", "=", ":", "(", ":").Replace(rest), ":")
-	return word != "" && !strings.HasSuffix(rest, ":") && !nothing.MatchString(rest) && !counts.MatchString(rest) && (f.meaning(f.Stages, word) == reprise.Unknown || word == strings.ToUpper(word))
+	return word != "" && !strings.HasSuffix(rest, ":") && !nothing().MatchString(rest) && !counts().MatchString(rest) && (f.meaning(f.Stages, word) == reprise.Unknown || word == strings.ToUpper(word))
 }
 
 // termsIn returns the lines of lists whose items all begin with the word for a status and a colon,

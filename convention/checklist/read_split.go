@@ -2,7 +2,6 @@ package checklist
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,7 +10,7 @@ import (
 )
 
 // copied matches what a name says of a file that is another version of a list, and no part of it.
-var copied = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:old|bak|backup|orig|original|archived?|copy|draft|legacy|deprecated|superseded|templates?|examples?|samples?|v\d+|\d{4}-?\d\d-?\d\d)(?:[^a-z]|$)`)
+var copied = doc.Pattern(`(?i)(?:^|[^a-z])(?:old|bak|backup|orig|original|archived?|copy|draft|legacy|deprecated|superseded|templates?|examples?|samples?|v\d+|\d{4}-?\d\d-?\d\d)(?:[^a-z]|$)`)
 
 // readSplit finds the open tasks in the other files of a list that people split because it grew too
 // long: tasks-phase2.md beside tasks.md. Tools read only the list, and so nobody would be assigned
@@ -27,7 +26,7 @@ func (l *list) readSplit(r *doc.Reader) {
 	ext := path.Ext(name)
 	for _, e := range r.Dir(path.Clean(dir)) {
 		more, ok := strings.CutPrefix(strings.TrimSuffix(e.Name(), ext), strings.TrimSuffix(name, ext))
-		if !ok || more == "" || path.Ext(e.Name()) != ext || unicode.IsLetter([]rune(more)[0]) || copied.MatchString(more) || described(r, dir+e.Name()) {
+		if !ok || more == "" || path.Ext(e.Name()) != ext || unicode.IsLetter([]rune(more)[0]) || copied().MatchString(more) || described(r, dir+e.Name()) {
 			continue
 		}
 		part := &list{family: l.family, file: r.Open(dir + e.Name())}

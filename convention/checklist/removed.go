@@ -3,7 +3,6 @@ package checklist
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -75,9 +74,9 @@ func before(lines []string, within int) string {
 }
 
 // box matches the start of a task, with any mark.
-var box = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+\\?\[.?\\?\]`)
+var box = doc.Pattern(`^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+\\?\[.?\\?\]`)
 
-func isBox(line string) bool { return box.MatchString(line) }
+func isBox(line string) bool { return box().MatchString(line) }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
@@ -88,7 +87,7 @@ func parts(line string, within int) bool {
 
 // anchor returns a line without the content of its box.
 func anchor(line string) string {
-	return strings.TrimRight(box.ReplaceAllStringFunc(line, func(b string) string { return b[:strings.LastIndex(b, "[")] + "[ ]" }), "\r")
+	return strings.TrimRight(box().ReplaceAllStringFunc(line, func(b string) string { return b[:strings.LastIndex(b, "[")] + "[ ]" }), "\r")
 }
 
 // putBack writes a removed task where it was: replacing a line that says the same and is

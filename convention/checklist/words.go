@@ -3,7 +3,6 @@ package checklist
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -117,7 +116,7 @@ type saying struct {
 
 // struck matches a text that is struck through. A single word that is struck through was
 // replaced by those after it.
-var struck = regexp.MustCompile(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\S*$|[^\s\pL\pN\x60,/&+]|(?i:removed|moved|deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped)\b))`)
+var struck = doc.Pattern(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\S*$|[^\s\pL\pN\x60,/&+]|(?i:removed|moved|deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped)\b))`)
 
 // sayings returns what a text beside a box, or that of an item or a heading, says about how far
 // its task is: words and signs at the beginning and the end, set off from the rest by brackets,
@@ -126,13 +125,13 @@ var struck = regexp.MustCompile(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\
 // backticks, they are what the task is about. In what an agent adds to its own task they count
 // with whatever follows them.
 func sayings(text string, added bool) (out []saying) {
-	if at := struck.FindStringIndex(text); at != nil && !added {
+	if at := struck().FindStringIndex(text); at != nil && !added {
 		out = append(out, saying{status: reprise.Skipped, mark: text[:at[1]], to: at[1], putOff: true, struck: true})
 	}
 	lookFor(text, func(from, to int) {
 		word := text[from:to]
 		status, known := spoken()[cmp.Or(doc.Fold(word), word)]
-		if of := share.FindString(text[:from]); of != "" && status == reprise.Done {
+		if of := share().FindString(text[:from]); of != "" && status == reprise.Done {
 			from, status = from-len(of), reprise.InProgress
 			word = text[from:to]
 		}
@@ -156,7 +155,7 @@ func sayings(text string, added bool) (out []saying) {
 }
 
 // share matches the part of a task that is said to be done.
-var share = regexp.MustCompile(`(?i)\b(?:only )?(?:[1-9]?\d ?%|half|partly|partially|mostly|almost|nearly|not fully)[ -]?$`)
+var share = doc.Pattern(`(?i)\b(?:only )?(?:[1-9]?\d ?%|half|partly|partially|mostly|almost|nearly|not fully)[ -]?$`)
 
 // bracketed reports whether brackets hold a piece of a text and nothing else.
 func bracketed(text string, from, to int) bool {
@@ -167,14 +166,14 @@ func bracketed(text string, from, to int) bool {
 // something new begins with it.
 func starts(before string) (rest string, begins bool) {
 	rest = strings.TrimRight(before, " \t*_~\ufe0f")
-	if label := statusLabel.FindStringIndex(rest); label != nil {
+	if label := statusLabel().FindStringIndex(rest); label != nil {
 		rest = strings.TrimRight(rest[:label[0]], " \t*_~\ufe0f")
 		return rest, true
 	}
 	last, _ := utf8.DecodeLastRuneInString(rest)
 	spaced := rest != before
 	switch {
-	case rest == "", bold.MatchString(before), strings.ContainsRune("([{（［【—–", last), last >= '⌛' && unicode.Is(unicode.So, last):
+	case rest == "", bold().MatchString(before), strings.ContainsRune("([{（［【—–", last), last >= '⌛' && unicode.Is(unicode.So, last):
 		return rest, true
 	case last == '-' && spaced:
 		return rest, strings.HasSuffix(strings.TrimRight(rest, "-"), " ")
@@ -183,14 +182,14 @@ func starts(before string) (rest string, begins bool) {
 }
 
 var (
-	statusLabel = regexp.MustCompile(`(?i)(?:^|[\s(\[*_—–-])(?:(?:status|状态)[*_]*[:：][*_]*|\[.\] =)$`)
-	statusLine  = regexp.MustCompile(`^(?i:[*_]*(?:status|状态)[*_]*[:：])`)
-	bold        = regexp.MustCompile(`\s(?:\*\*?|__?)$`)
+	statusLabel = doc.Pattern(`(?i)(?:^|[\s(\[*_—–-])(?:(?:status|状态)[*_]*[:：][*_]*|\[.\] =)$`)
+	statusLine  = doc.Pattern(`^(?i:[*_]*(?:status|状态)[*_]*[:：])`)
+	bold        = doc.Pattern(`\s(?:\*\*?|__?)$`)
 	// goesOn matches what comes behind a word that is set off, and reason what does behind one in
 	// capitals as well.
-	moves  = regexp.MustCompile(`^(?i:to|until|till)\b`)
-	goesOn = regexp.MustCompile(`^(?:[:：;—–(（]|-+\s|(?i:to|until|till|because|per|due to|since)\b|(?i:on |in |by )?(?:\d{4}-\d|[#@]))`)
-	reason = regexp.MustCompile(`^(?:[.,]|(?i:by|on|for|as|yet|in)\b)`)
+	moves  = doc.Pattern(`^(?i:to|until|till)\b`)
+	goesOn = doc.Pattern(`^(?:[:：;—–(（]|-+\s|(?i:to|until|till|because|per|due to|since)\b|(?i:on |in |by )?(?:\d{4}-\d|[#@]))`)
+	reason = doc.Pattern(`^(?:[.,]|(?i:by|on|for|as|yet|in)\b)`)
 )
 
 // setOff reports whether a word is set off from the rest of a text, and extends it to what sets
@@ -203,15 +202,15 @@ func (s *saying) setOff(text, word string) bool {
 	last, size := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(behind)
 	sign, shouts := doc.Fold(word) == "", word == strings.ToUpper(word) && word != strings.ToLower(word)
-	labelled := statusLabel.MatchString(strings.TrimRight(text[:s.from], " \t*_~"))
+	labelled := statusLabel().MatchString(strings.TrimRight(text[:s.from], " \t*_~"))
 	starred := strings.HasSuffix(text[:s.from], "**") || strings.HasSuffix(text[:s.from], "__")
 	ends := strings.Trim(behind, " \t.!*_~"+opening+closing) == ""
-	follows := sign || ends || goesOn.MatchString(behind) || starred && (shouts || strings.HasPrefix(after, "**") || strings.HasPrefix(after, "__")) ||
-		shouts && (reason.MatchString(behind) || s.status == reprise.Pending && word[0] == 'N')
+	follows := sign || ends || goesOn().MatchString(behind) || starred && (shouts || strings.HasPrefix(after, "**") || strings.HasPrefix(after, "__")) ||
+		shouts && (reason().MatchString(behind) || s.status == reprise.Pending && word[0] == 'N')
 	switch end := strings.IndexAny(behind, opening+closing); {
 	case sign && ends && !begins:
 		return true
-	case !begins || last == ':' && !labelled && !shouts && !moves.MatchString(behind):
+	case !begins || last == ':' && !labelled && !shouts && !moves().MatchString(behind):
 		return false
 	case strings.ContainsRune(opening, last): // all of them, at the beginning or the end
 		if end < 0 || !follows && !shouts && !strings.ContainsRune(closing, next) {
@@ -257,13 +256,13 @@ func (s *saying) beside(text string) bool {
 // hinted matches a word that ends a text behind a colon, ": partial", or as the first or the last
 // of a few in brackets: "(pending docs)", "(done, tests pending)", "(built, not tested)", "(partial, the page is missing)". NUL stands
 // for the word.
-var hinted = regexp.MustCompile(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?:(?: \pL[\pL-]*){1,4}|, [^\s,()\[\]（）]+ [^,()\[\]（）]+)[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(?:(?i:done|completed?|finished|implemented|built|created|written|coded), |(\pL[\pL-]*) )\x00[)\]）])$`)
+var hinted = doc.Pattern(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]\x00(?:(?: \pL[\pL-]*){1,4}|, [^\s,()\[\]（）]+ [^,()\[\]（）]+)[)\]）]|[(\[（](?:[^()\[\]（）]*[^()\[\]（）\pL-])?(?:(?i:done|completed?|finished|implemented|built|created|written|coded), |(\pL[\pL-]*) )\x00[)\]）])$`)
 
 // hints reports whether a word that says that something is open does so at the end of a text, and
 // extends it to what it stands in. Behind some words it is part of a clause.
 func (s *saying) hints(text string) bool {
 	s.hint = s.status == reprise.Pending || s.status == reprise.InProgress || s.status == reprise.InReview
-	m := hinted.FindStringSubmatchIndex(text[:s.from] + "\x00" + strings.TrimRight(text[s.to:], " .!*_~"))
+	m := hinted().FindStringSubmatchIndex(text[:s.from] + "\x00" + strings.TrimRight(text[s.to:], " .!*_~"))
 	if !s.hint || m == nil || slices.Contains(clauses, strings.ToLower(text[max(m[2], m[4], 0):max(m[3], m[5], 0)])) {
 		return false
 	}

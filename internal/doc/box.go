@@ -1,7 +1,6 @@
 package doc
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,11 +20,11 @@ type Item struct {
 	Text     string // the same without the blanks before it
 }
 
-var item = regexp.MustCompile(`^[\s>]*((?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(\\?\[([^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅✓✔🔲❌✗✘☒]\x{fe0f}?|\[[ xX]?\s|[ xX]?\]\s)?(\s*(.*))$`)
+var item = Pattern(`^[\s>]*((?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(\\?\[([^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅✓✔🔲❌✗✘☒]\x{fe0f}?|\[[ xX]?\s|[ xX]?\]\s)?(\s*(.*))$`)
 
 // ItemOf reads the beginning of a line.
 func ItemOf(line string) Item {
-	m := item.FindStringSubmatch(strings.TrimRight(line, " \t\r"))
+	m := item().FindStringSubmatch(strings.TrimRight(line, " \t\r"))
 	if m == nil {
 		return Item{}
 	}

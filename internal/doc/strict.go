@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -76,9 +75,9 @@ func ParseStrict(name string, data []byte) (*Strict, Value) {
 }
 
 var (
-	yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+): `) })
+	yamlLine = Pattern(`^line (\d+): `)
 	// zeroBased are messages of the part of the parser that counts lines from 0.
-	zeroBased = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^did not find expected ('|key|node content|<)`) })
+	zeroBased = Pattern(`^did not find expected ('|key|node content|<)`)
 )
 
 // syntax reports what the parser says; it knows the line only.
@@ -353,7 +352,7 @@ func (v Value) Amount() float64 {
 }
 
 // durationForm is what schema/ says of a duration too.
-var durationForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`) })
+var durationForm = Pattern(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
 
 // Duration gives a span of time longer than nothing, such as 90s or 1h30m, or 0
 // where there is none.
@@ -373,7 +372,7 @@ func (v Value) Duration() time.Duration {
 	return d
 }
 
-var sizeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+) ?(B|KiB|MiB|GiB)$`) })
+var sizeForm = Pattern(`^([0-9]+) ?(B|KiB|MiB|GiB)$`)
 
 // Size gives a number of bytes, such as 64MiB, or 0 where there is none.
 func (v Value) Size() int64 {
