@@ -81,6 +81,20 @@ func (r *Run) recall(events []Event, own bool) {
 			begun = true
 		case RunStopped:
 			stopped = ev.Outcome != "paused"
+		case EngineLeft:
+			if ev.Outcome != HandedOver || i < len(events)-1 {
+				break
+			}
+			// It goes on elsewhere: how that ended what was open here, the files alone say
+			// once they are merged.
+			own = false
+			clear(asked)
+			order = nil
+			for i := range r.Steps {
+				if r.Steps[i].journal == underWay {
+					r.Steps[i].journal = notBegun
+				}
+			}
 		}
 		if ev.Question == "" {
 			continue

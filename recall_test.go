@@ -215,3 +215,27 @@ func TestOR1_a_run_that_was_stopped_asks_nothing(t *testing.T) {
 		t.Errorf("%v %+v", r.State, r.PendingQuestions())
 	}
 }
+
+// A run that was handed over goes on elsewhere: what the files say once that is merged counts, and
+// what was open here when it left does not. One that was taken up here again is ours. (issue 19)
+func TestA_run_that_was_handed_over_is_told_by_its_files(t *testing.T) {
+	t.Parallel()
+	left := Event{Kind: EngineLeft, Outcome: HandedOver}
+	for name, tt := range map[string]struct {
+		last []Event
+		done bool
+	}{
+		"here":           {nil, false},
+		"left":           {[]Event{{Kind: EngineLeft}}, false},
+		"handed over":    {[]Event{left}, true},
+		"and taken back": {[]Event{left, {Kind: RunResumed}}, false},
+	} {
+		r := &Run{State: Complete, Steps: []Step{{ID: "a", Status: Done}, {ID: "b", Status: Done}}}
+		r.RecallOwn(append([]Event{
+			{Kind: RunStarted}, {Kind: StepStarted, Step: "a", Attempt: 1}, {Kind: QuestionAsked, Question: "q", Text: "How?"},
+		}, tt.last...))
+		if done := r.Steps[0].Status == Done && r.Steps[1].Status == Done && len(r.PendingQuestions()) == 0; done != tt.done {
+			t.Errorf("%s: %+v, questions %+v", name, r.Steps, r.Questions)
+		}
+	}
+}

@@ -35,6 +35,10 @@ type Entry struct {
 	// that one of them is missing tells nothing.
 	Passing []string
 
+	// Logs are patterns for the names of files that several runs add to at the end, and that
+	// nobody changes otherwise: where two did so apart from each other, both entries belong there.
+	Logs []string
+
 	// The rest is nil where a convention has nothing to say.
 
 	// Rank sorts its runs in place, the one to resume first, where that takes looking at
@@ -76,7 +80,7 @@ var table = sync.OnceValue(func() []Entry {
 		},
 		{
 			Layout: orchestrate.New(), Marks: []string{".aios", ".aiox", ".nexos", "docs", "stories", "epics", "qa", "plan"},
-			Playbooks: orchestrate.Playbooks(), Rank: orchestrate.New().Rank,
+			Playbooks: orchestrate.Playbooks(), Rank: orchestrate.New().Rank, Logs: []string{orchestrate.LogPrefix + "*.md"},
 		},
 		{
 			Layout: eventrun.New(), Marks: []string{".agent-memory"},

@@ -92,7 +92,7 @@ func (w *work) stillUncommitted(ctx context.Context, finished bool) (out []repri
 		hint := "look at it and commit it yourself"
 		if u.Dir == w.Dir {
 			own := w.inProject(u.Names)
-			hint, told = project.CommitHint(u.Step, own), append(told, own...)
+			hint, told = project.CommitHint("", u.Step, own), append(told, own...)
 		}
 		out = append(out, u.finding(hint))
 	}

@@ -96,7 +96,7 @@ func bringsHere(dir, branch string) string {
 	if branch == "" {
 		work = fmt.Sprintf("$(git -C %s rev-parse HEAD)", dir)
 	}
-	return fmt.Sprintf("look at `git -C %[1]s status`; then `git -C %[1]s add -A; git -C %[1]s commit -m work; git merge %[2]s` brings it here", dir, work)
+	return fmt.Sprintf("`git merge %[2]s` brings here what is committed there; `git -C %[1]s status` shows what is not: commit what belongs to it first", dir, work)
 }
 
 // join merges two copies of a run. The copy with more closed steps wins, since work does

@@ -208,7 +208,7 @@ func unpushed(m reprise.FleetMark, r *reprise.Run, outer string) reprise.Finding
 	}
 	f.Hint = "commit it, then " + push
 	if r.ID == outer {
-		f.Hint += fmt.Sprintf("; or `reprise-fleet resume %s` in this clone, which takes it along, committed or not", reprise.Pasted(outer, "RUN"))
+		f.Hint += fmt.Sprintf("; or `reprise-fleet resume %s` in this clone, which takes along what is committed", reprise.Pasted(outer, "RUN"))
 	}
 	return f
 }

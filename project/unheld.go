@@ -36,7 +36,7 @@ func Unheld(r *reprise.Run, h *journal.History, list bool, changed func(name str
 	if len(names) == 0 {
 		return f, nil
 	}
-	f = reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: names[0]}, Hint: CommitHint(r.ID, names)}
+	f = reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: names[0]}, Hint: CommitHint("", r.ID, names)}
 	if len(steps) == 0 {
 		f.Message = r.Path + ", in which the run is recorded, has changes that no commit holds"
 		return f, names
@@ -45,8 +45,13 @@ func Unheld(r *reprise.Run, h *journal.History, list bool, changed func(name str
 	return f, names
 }
 
-// CommitHint is how a person commits some files of the project, and nothing else.
-func CommitHint(subject string, names []string) string {
+// CommitHint is how a person commits some files of a folder, "" for the current one, and nothing
+// else.
+func CommitHint(dir, subject string, names []string) string {
+	git := "git"
+	if dir != "" {
+		git += " -C " + reprise.Pasted(dir, "DIR")
+	}
 	var pasted []string
 	for _, name := range names {
 		if name = reprise.Pasted(name, ""); name != "" && len(pasted) < 40 {
@@ -54,10 +59,10 @@ func CommitHint(subject string, names []string) string {
 		}
 	}
 	if len(pasted) < len(names) || len(names) == 0 {
-		return "look at it and commit it yourself; `git status` shows it"
+		return "look at it and commit it yourself; `" + git + " status` shows it"
 	}
 	all := strings.Join(pasted, " ")
-	return fmt.Sprintf("look at it; `git add -- %s && git commit -m %s -- %s` commits it", all, reprise.Pasted(subject, "MESSAGE"), all)
+	return fmt.Sprintf("look at it; `%[1]s add -- %[2]s && %[1]s commit -m %[3]s -- %[2]s` commits it", git, all, reprise.Pasted(subject, "MESSAGE"))
 }
 
 // few names some of many.

@@ -238,6 +238,9 @@ func agent(role, beside string) string {
 	return "@" + role
 }
 
+// LogPrefix is how the name of an orchestration log begins.
+const LogPrefix = "orchestration-log-"
+
 // logResumed adds the resumption to the orchestration log: the latest of the
 // project, or a new one in its state folder. Without a state folder there is no
 // place for one, and false is returned.
@@ -261,7 +264,7 @@ func (c *recorder) logResumed() bool {
 	var logs []string
 	for _, d := range dirs {
 		for _, e := range c.r.Dir(d) {
-			if !e.IsDir() && strings.HasPrefix(e.Name(), "orchestration-log-") && strings.HasSuffix(e.Name(), ".md") {
+			if !e.IsDir() && strings.HasPrefix(e.Name(), LogPrefix) && strings.HasSuffix(e.Name(), ".md") {
 				logs = append(logs, path.Join(d, e.Name()))
 			}
 		}
@@ -290,7 +293,7 @@ func (c *recorder) logResumed() bool {
 		return true
 	}
 	if home != "" {
-		c.Create(path.Join(home, "orchestration-log-"+c.ev.At.UTC().Format("20060102T150405Z")+".md"), []byte("# Orchestration log\n\n"+entry), why)
+		c.Create(path.Join(home, LogPrefix+c.ev.At.UTC().Format("20060102T150405Z")+".md"), []byte("# Orchestration log\n\n"+entry), why)
 	}
 	return home != ""
 }

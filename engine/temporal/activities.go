@@ -203,7 +203,8 @@ func clock(started time.Time) func() time.Time {
 func lasting(err error) error {
 	code := cli.ExitCode(err)
 	var silent *gitx.NoAnswerError // the machine is busy, or another worker's git answers
-	if code <= 1 || errors.Is(err, context.Canceled) || errors.As(err, &silent) {
+	var rejected *RejectedError    // the next turn works with what someone else left
+	if code <= 1 || errors.Is(err, context.Canceled) || errors.As(err, &silent) || errors.As(err, &rejected) {
 		return err
 	}
 	var kept interface{ kept() bool }

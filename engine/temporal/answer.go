@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"reprise"
 	"reprise/engine"
 	"reprise/project"
 )
@@ -64,17 +65,11 @@ func (f *Fleet) Asks(ctx context.Context, name string) (s State, open bool, err 
 		return s, open, err
 	}
 	there, err := f.onBranch(ctx, name, func(at *Checkout, _ turned) error {
-		root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
-		found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
-		if err != nil {
-			return err
+		r, err := f.judged(ctx, at, name)
+		if err == nil {
+			s.Questions = newQuestions(r.PendingQuestions(), nil)
 		}
-		for _, r := range found.Runs {
-			if r.ID == name {
-				s.Questions = newQuestions(r.PendingQuestions(), nil)
-			}
-		}
-		return nil
+		return err
 	})
 	if err == nil && !there {
 		err = f.unknown(ctx, name, false)
@@ -82,13 +77,39 @@ func (f *Fleet) Asks(ctx context.Context, name string) (s State, open bool, err 
 	return s, open, err
 }
 
+// judged is a run as a checkout of its branch has it.
+func (f *Fleet) judged(ctx context.Context, at *Checkout, name string) (*reprise.Run, error) {
+	root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
+	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(found.Runs, func(r *reprise.Run) bool { return r.ID == name }); i >= 0 {
+		return found.Runs[i], nil
+	}
+	return &reprise.Run{}, nil
+}
+
 // answerLeft answers a question of a run that no workflow has open, on its branch: the run
-// goes on with it once it is resumed.
+// goes on with it once it is resumed. A person may change an answer that nothing used, but not
+// one that came meanwhile, which this person has not seen.
 func (f *Fleet) answerLeft(ctx context.Context, name, question, text string) error {
+	var seen *reprise.Question
 	_, err := f.onBranch(ctx, name, func(at *Checkout, _ turned) error {
 		ref, err := f.findIn(ctx, at.Dir, name)
 		if err != nil {
 			return err
+		}
+		r, err := f.judged(ctx, at, name)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(r.Questions, func(q reprise.Question) bool { return q.ID == question }); i >= 0 {
+			q := &r.Questions[i]
+			if seen != nil && q.Answered && q.Answer != seen.Answer {
+				return newQuestions([]reprise.Question{*q}, nil)[0].first(text, q.Answer)
+			}
+			seen = q
 		}
 		root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
 		e, err := deciderFor(root, time.Now)

@@ -44,37 +44,40 @@ func (f From) String() string { return strings.Join(strings.Fields(f.What+" "+f.
 func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
 	what, g.Path = f.inside(what), f.inside(g.Path)
 	claim := f.claim(what, g)
-	err = f.apart(func(m *Mirror) error {
-		for {
-			was := ""
-			if run, was, err = f.begun(ctx, m, claim); err == nil && run.ID == "" {
-				run, err = f.make(ctx, m, what, g, claim, was)
-			}
-			rejected := new(RejectedError)
-			if !errors.As(err, &rejected) {
-				return err
-			}
+	err = f.apart(func(m *Mirror) (err error) {
+		was := ""
+		if run, was, err = f.begun(ctx, m, claim); err == nil && run.ID == "" {
+			run, err = f.make(ctx, m, what, g, claim, was)
 		}
+		return err
 	})
 	return run, err
 }
 
 // inside is the name in the project of a file that a person named, however that was spelled:
-// from the top of the project, else from the current folder. Other words stay as they are.
+// from the top of the project, else from the current folder. A link is the file that it leads to.
+// Other words stay as they are.
 func (f *Fleet) inside(name string) string {
 	if name == "" || isKind(name) {
 		return name
 	}
-	root := filepath.Join(f.Clone, filepath.FromSlash(f.Folder))
-	if _, err := os.Stat(filepath.Join(root, name)); err == nil && filepath.IsLocal(name) {
-		return path.Clean(filepath.ToSlash(name))
+	root := filepath.Join(f.Clone, filepath.FromSlash(f.Folder)) // git names the clone without links
+	places := []string{filepath.Join(root, name)}
+	if !filepath.IsLocal(name) {
+		places = nil
 	}
 	if abs, err := filepath.Abs(name); err == nil {
-		// Git names the clone without links.
-		if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-			abs = filepath.Join(dir, filepath.Base(abs))
+		places = append(places, abs)
+	}
+	for _, at := range places {
+		if file, err := filepath.EvalSymlinks(at); err == nil {
+			at = file
+		} else if dir, err := filepath.EvalSymlinks(filepath.Dir(at)); err == nil && at != filepath.Join(root, name) {
+			at = filepath.Join(dir, filepath.Base(at)) // it is committed, and deleted here
+		} else {
+			continue
 		}
-		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(root, at); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
 		}
 	}
@@ -94,14 +97,25 @@ func (f *Fleet) claim(what string, g reprise.Goal) string {
 	return fmt.Sprintf("refs/reprise-begun/%x", sha256.Sum256([]byte(strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n"))))[:49]
 }
 
-// apart has f work with a mirror of its own.
+// apart has f work with a mirror of its own. Whoever wants to move a ref that someone else moves at
+// the same moment looks again, and works with what that one left.
 func (f *Fleet) apart(do func(*Mirror) error) error {
 	dir, err := os.MkdirTemp("", "reprise-fleet-")
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(&Mirror{Remote: f.Remote, Dir: dir}), os.RemoveAll(dir))
+	m := &Mirror{Remote: f.Remote, Dir: dir}
+	for range maxLooks {
+		err = do(m)
+		if _, rejected := errors.AsType[*RejectedError](err); !rejected {
+			break
+		}
+	}
+	return errors.Join(err, os.RemoveAll(dir))
 }
+
+// maxLooks is how often a person's command looks again. Each time someone else got on.
+const maxLooks = 20
 
 // begun finds the run that has a claim and is not over; zero if there is none. One that was
 // claimed and has no branch gets it. at is where the claim is, "" if no one made it.
@@ -175,10 +189,10 @@ func (f *Fleet) here(ctx context.Context, m *Mirror) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.fetchHere(ctx, at, "+HEAD:refs/kept/begin"); err != nil {
+	if err := f.fetchHere(ctx, at, "+HEAD:refs/kept/begin/here"); err != nil {
 		return nil, err
 	}
-	base, err := git(ctx, at, nil, "rev-parse", "refs/kept/begin")
+	base, err := git(ctx, at, nil, "rev-parse", "refs/kept/begin/here")
 	if err != nil {
 		return nil, err
 	}
@@ -215,6 +229,14 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 		return run, cmp.Or(err, error(&BegunHereError{run.ID, here}))
 	}
 	if err := f.alone(ctx, m, e.Dir, run.Ref); err != nil {
+		return run, err
+	}
+	h := &handing{Fleet: f, mirror: m, ref: run.Ref}
+	defer h.release()
+	if err := h.look(ctx); err != nil {
+		return run, err
+	}
+	if err := h.pushedBut(ctx, e.Dir, c.Base, nil); err != nil {
 		return run, err
 	}
 	if err := mark(e.Dir, run.Ref, nil); err != nil {

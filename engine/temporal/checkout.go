@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"reprise/convention"
 	"reprise/journal"
 )
 
@@ -110,7 +111,25 @@ func (m *Mirror) blank(ctx context.Context) (*Checkout, error) {
 	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if err := c.joinsLogs(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return c, nil
+}
+
+// joinsLogs has git keep the entries of both sides where a log is merged.
+func (c *Checkout) joinsLogs() error {
+	var rules strings.Builder
+	for _, l := range convention.All() {
+		for _, name := range l.Logs {
+			rules.WriteString(name + " merge=union\n")
+		}
+	}
+	info := filepath.Join(c.Dir, ".git", "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(info, "attributes"), []byte(rules.String()), 0o600)
 }
 
 // checkOut makes the files those of a commit. What else is there stays.

@@ -121,8 +121,13 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 		if stays, err = c.ownBut(own, o.Journal); err == nil {
 			_, err = c.git(ctx, append([]string{"add", "-A", "-f", "--", "."}, stays...)...)
 		}
-	} else if err = c.addAll(ctx); err == nil {
-		_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
+	} else {
+		if !o.Committed {
+			err = c.addAll(ctx)
+		}
+		if err == nil {
+			_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
+		}
 		if o.Journal {
 			for _, files := range o.journals() {
 				found, _ := filepath.Glob(filepath.Join(literal(c.Dir), files))
@@ -218,6 +223,8 @@ type CommitOptions struct {
 	Ignored bool     // and what git ignores, too
 	Also    []string // files that go with it although git ignores them
 	Without []string // files that stay as they are in the first parent
+
+	Committed bool // of all other files, only what was checked out
 }
 
 // journals are patterns for the files of the journals that go with a commit.
@@ -293,7 +300,7 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...hel
 	case err == nil:
 	case refusal(err.Error()) != "":
 		return &RefusedError{Ref: ref, Text: refusal(err.Error())}
-	case slices.ContainsFunc([]string{"stale info", "[rejected]", "cannot lock ref"}, func(said string) bool { return strings.Contains(err.Error(), said) }):
+	case raced(err.Error()):
 		return &RejectedError{ref, err.Error()}
 	}
 	return err

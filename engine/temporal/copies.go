@@ -30,7 +30,7 @@ type localCopy struct {
 	ours  []journal.Entry // its journal, without the notes at the end that it was handed over
 	files bool            // it has files of the run, or something of it on record: it could be worked on
 	said  bool            // it says that it was handed over, or that the fleet has the run
-	dirty bool            // it has changes that are not committed; only of one that is ahead
+	loose []string        // files of the run that are not committed in it, from the top of the repository
 	store *durable.Store  // whose lease is held, nil for none
 }
 
@@ -170,6 +170,11 @@ func (h *handing) look(ctx context.Context) error {
 			return err
 		}
 		if err := h.read(c); err != nil { // whoever had it has left it as it is now
+			return err
+		}
+	}
+	for _, c := range h.copies {
+		if c.loose, err = h.uncommitted(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -337,10 +342,7 @@ func (h *handing) more(ctx context.Context, c *localCopy, theirs []journal.Entry
 	if !follows && (recorded || !behind) {
 		return false, apart
 	}
-	if c.dir != "" && follows {
-		c.dirty, err = h.changed(ctx, c)
-	}
-	return follows && (recorded || c.base != h.was || c.dirty), err
+	return follows && (recorded || c.base != h.was || len(c.loose) > 0), err
 }
 
 // readCommit reads what a copy without files has on record.
@@ -417,7 +419,7 @@ func (h *handing) linked(copies ...*localCopy) (dirs []string) {
 // has reports whether a copy has all that another one has.
 func (h *handing) has(ctx context.Context, c, other *localCopy) (bool, error) {
 	same, err := begins(c.ours, other.ours)
-	if err != nil || !same || other.dirty || len(other.ours) > len(c.ours) {
+	if err != nil || !same || len(other.loose) > 0 || len(other.ours) > len(c.ours) {
 		return false, err
 	}
 	if h.was == "" || other.base == c.base {
@@ -446,17 +448,6 @@ func (h *handing) settled(ctx context.Context, best *localCopy, dir, place strin
 		}
 	}
 	return nil
-}
-
-// changed reports whether a copy has changes that are not committed, but for what we keep in
-// our own folder.
-func (h *handing) changed(ctx context.Context, c *localCopy) (bool, error) {
-	args := []string{"status", "--porcelain", "--", ".", ":(exclude,literal)" + filepath.Join(h.Folder, stateDir)}
-	for _, dir := range h.within(c) {
-		args = append(args, ":(exclude,literal)"+dir)
-	}
-	out, err := git(ctx, c.dir, nil, args...)
-	return out != "", err
 }
 
 // within are the other checkouts of the clone in the folder of one.

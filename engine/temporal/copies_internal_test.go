@@ -122,7 +122,7 @@ func TestWork_in_any_checkout_of_the_clone_comes_back(t *testing.T) {
 				if c.in {
 					s.fleet.Clone = w
 				}
-				if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+				if err := s.over(s.run.Ref); err != nil {
 					t.Fatal(err)
 				}
 				s.blocked(w)
@@ -181,7 +181,7 @@ func TestCheckouts_that_went_on_each_without_the_other_are_refused(t *testing.T)
 	if out, err := shell(s.clone, way); err != nil {
 		t.Fatal(err, out)
 	}
-	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+	if err := s.over(s.run.Ref); err != nil {
 		t.Errorf("one was put away: %v", err)
 	}
 	s.blocked(one)
@@ -215,7 +215,7 @@ func TestA_state_that_is_not_committed_is_not_passed_over(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s.git(look, "checkout", "-q", "--", files[0])
-	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+	if err := s.over(s.run.Ref); err != nil {
 		t.Error(err)
 	}
 }
@@ -258,7 +258,7 @@ func TestA_checkout_at_work_keeps_the_fleet_out(t *testing.T) {
 	if err := os.Rename(filepath.Dir(far)+".away", filepath.Dir(far)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+	if err := s.over(s.run.Ref); err != nil {
 		t.Error(err)
 	}
 	s.blocked(far)
@@ -292,7 +292,7 @@ func TestA_run_that_was_begun_in_another_checkout(t *testing.T) {
 	if err != nil || found != ref {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if _, err := s.fleet.HandOver(t.Context(), found); err != nil {
+	if err := s.over(found); err != nil {
 		t.Fatal(err)
 	}
 	e, err := trusted{all: true}.engineFor(w, time.Now)
@@ -320,7 +320,7 @@ func TestThe_way_back_is_on_the_branch(t *testing.T) {
 	if err := s.goOn(w, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+	if err := s.over(s.run.Ref); err != nil {
 		t.Fatal(err)
 	}
 	s.blocked(w)

@@ -42,6 +42,7 @@ steps:
 		cmd := exec.Command("sh", "-c", way+" --trust --mode autopilot --until c")
 		cmd.Dir, cmd.Env = s.clone, s.env()
 		s.must(cmd)
+		s.commits(s.program(shared.bin, "resume", run, "--detach", "-C", at))
 		if r := s.program(shared.bin, "resume", run, "--detach", "-C", at); r.code != 0 {
 			t.Fatal(r)
 		}

@@ -89,28 +89,29 @@ func (h *handing) theirs(ctx context.Context) (string, error) {
 // clone was pushed, to its branch or to the default branch, or is in the copy that is handed over.
 // The error is an *UnpushedError.
 func (h *handing) pushed(ctx context.Context, best *localCopy) error {
-	tip, dir := h.was, ""
-	if best != nil {
-		tip, dir = best.base, best.dir
+	switch {
+	case best == nil:
+		return h.at(ctx, h.was, func(root string) error { return h.pushedBut(ctx, root, h.was, nil) })
+	case best.dir == "":
+		return h.at(ctx, best.base, func(root string) error { return h.pushedBut(ctx, root, best.base, best) })
 	}
-	var does []reprise.Ref
-	var known stand
-	read := func(root string) error {
-		inside, err := insideOf(root, h.ref)
-		if err == nil {
-			does = append([]reprise.Ref{h.ref}, inside...)
-			known, err = standOf(root, does)
-		}
-		return err
-	}
-	var err error
-	if dir != "" {
-		err = read(h.root(best))
-	} else {
-		err = h.at(ctx, tip, read)
-	}
+	return h.pushedBut(ctx, h.root(best), best.base, best)
+}
+
+// pushedBut is pushed for a run as a project has it, on top of a commit.
+func (h *handing) pushedBut(ctx context.Context, root, tip string, best *localCopy) error {
+	inside, err := insideOf(root, h.ref)
 	if err != nil {
 		return err
+	}
+	does := append([]reprise.Ref{h.ref}, inside...)
+	known, err := standOf(root, does)
+	if err != nil {
+		return err
+	}
+	dir := ""
+	if best != nil {
+		dir = best.dir
 	}
 	theirs, err := h.theirs(ctx)
 	if err != nil {

@@ -408,3 +408,19 @@ func TestA_run_that_was_merged_and_finished_is_settled(t *testing.T) {
 	}
 	s.launches("abc")
 }
+
+// A run is begun on the fleet once it is sure that it can be: what is finished in a checkout alone
+// keeps it from that, and nothing is pushed. (issue 19)
+func TestA_run_that_cannot_be_taken_up_is_not_begun(t *testing.T) {
+	t.Parallel()
+	s := newBesides(t, 0)
+	s.write(filepath.Join(s.clone, "docs", "stories", "EPIC-9-EXECUTION.yaml"), "epic_id: \"9\"\ntitle: More\nwaves:\n  - number: 1\n    stories:\n      - {id: \"7.1\", title: One}\n")
+	s.commit(s.clone, "epic 9")
+	s.git(s.clone, "push", "-q", "origin", "main")
+	s.finish(s.clone, "7.1")
+	refs := s.git(s.remote, "for-each-ref")
+	_, err := s.fleet.Begin(t.Context(), "epic", reprise.Goal{Path: "docs/stories/EPIC-9-EXECUTION.yaml"})
+	if _, is := errors.AsType[*UnpushedError](err); !is || s.git(s.remote, "for-each-ref") != refs {
+		t.Errorf("%v; the remote has %s", err, s.git(s.remote, "for-each-ref"))
+	}
+}

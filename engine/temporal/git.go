@@ -17,11 +17,23 @@ import (
 	"reprise/engine"
 )
 
-// RejectedError says that someone else moved a ref that was to be pushed.
+// RejectedError says that someone else moved a ref at the moment in which it was to be moved. Text is
+// what git said.
 type RejectedError struct{ Ref, Text string }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("push %s: it has moved meanwhile: %s", e.Ref, e.Text)
+	return fmt.Sprintf("move %s: someone else moves it at the same time", e.Ref)
+}
+
+// Hint says what a person can do.
+func (e *RejectedError) Hint() string { return "type the same command again, which does nothing twice" }
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *RejectedError) Outcome() reprise.Outcome { return reprise.OutcomeHeld }
+
+// raced reports whether git says that someone else moved a ref.
+func raced(said string) bool {
+	return slices.ContainsFunc([]string{"stale info", "[rejected]", "cannot lock ref"}, func(race string) bool { return strings.Contains(said, race) })
 }
 
 // RefusedError says that the remote does not take a push: a hook of it or a rule about the

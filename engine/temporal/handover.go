@@ -18,11 +18,11 @@ import (
 	"reprise/project"
 )
 
-// HandOver brings to the branch of a run what this clone has of it and the remote has not:
-// everything, where the run was begun here; what was done since, where it went on in a
-// checkout of the clone, committed or not. No one may be working on it in any of them. From
-// then on every copy in the clone says that the branch is the run. The error is a
-// *DivergedError if it went on in two places.
+// HandOver brings to the branch of a run what this clone has committed of it and the remote has not,
+// and its journal: where the run was begun here, and where it went on in a checkout of the clone. No
+// one may be working on it in any of them. From then on every copy in the clone says that the branch
+// is the run. The error is a *DivergedError if it went on in two places, and an *UncommittedError if
+// files of it are not committed.
 func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err error) {
 	return f.handOver(ctx, ref, func(*localCopy) error { return nil })
 }
@@ -53,6 +53,9 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		best, err := h.ahead(ctx)
 		if err == nil {
 			err = check(best)
+		}
+		if err == nil && best != nil && len(best.loose) > 0 {
+			err = &UncommittedError{ref.ID, best.dir, best.loose}
 		}
 		atWork := false // its turns move the branch
 		if err == nil && f.Client != nil {
@@ -105,8 +108,12 @@ func (h *handing) alone(ctx context.Context, best *localCopy) error {
 // track has the clone know the branch of a run as the remote has it: as after a fetch, plain
 // reprise reads there which runs the fleet has, also those that have no files here.
 func (f *Fleet) track(ctx context.Context, run string) error {
+	known := "refs/remotes/origin/" + Branch(run)
 	_, err := git(ctx, f.Clone, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", f.Remote,
-		"+refs/heads/"+Branch(run)+":refs/remotes/origin/"+Branch(run))
+		"+refs/heads/"+Branch(run)+":"+known)
+	if err != nil && raced(err.Error()) {
+		err = &RejectedError{known, err.Error()}
+	}
 	return err
 }
 
@@ -170,8 +177,8 @@ func recorded(root string, ref reprise.Ref) ([]journal.Entry, error) {
 	return entries, err
 }
 
-// bring brings a copy to the branch of the run, with what is not committed in it. An index of
-// our own is used: nothing is changed there.
+// bring brings a copy to the branch of the run: what is committed there, the journals, and the state
+// that git ignores. An index of our own is used: nothing is changed there.
 func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string, err error) {
 	if from.dir == "" {
 		err = (&Checkout{Dir: h.Clone, mirror: h.mirror}).Push(ctx, from.base, h.branch(), h.was)
@@ -183,12 +190,9 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 		return nil, err
 	}
 	defer c.Close()
-	own, others, err := h.apartFrom(ctx, h.root(from))
+	own, err := h.journalsOf(ctx, h.root(from))
 	if err != nil {
 		return nil, err
-	}
-	for _, dir := range h.within(from) {
-		others = append(others, ":(literal)"+dir)
 	}
 	marked, err := marks(h.root(from), h.ref)
 	if err != nil {
@@ -200,7 +204,7 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	if h.was != "" {
 		subject = "reprise: " + h.ref.ID + " went on in a clone" // where the run begins is another commit
 	}
-	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Journal: true, Of: own, Mark: reprise.MarkText(h.ref.ID), Marks: marked, Also: []string{state}, Without: others})
+	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Committed: true, Journal: true, Of: own, Mark: reprise.MarkText(h.ref.ID), Marks: marked, Also: []string{state}})
 	if err == nil {
 		ignored, err = in.ignored(ctx, state)
 	}
@@ -212,30 +216,25 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	return ignored, errors.Join(err, h.fetch(ctx, commit))
 }
 
-// apartFrom tells the run from others in the clone: own are the journals that are brought with
-// it, others the files of runs that are not. Runs of the same layout and another kind may
-// share its state, as stories do with their epic: they come along.
-func (h *handing) apartFrom(ctx context.Context, root string) (own, others []string, err error) {
+// journalsOf names the journals that are brought with the run. Runs of the same layout and another
+// kind may share its state, as stories do with their epic: theirs come along.
+func (h *handing) journalsOf(ctx context.Context, root string) (own []string, err error) {
 	logs, err := journals(root)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	own = []string{journal.Name(h.ref)}
-	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
 	for _, r := range found.Runs {
 		if r.Layout != h.ref.Layout || r.Kind == h.ref.Kind && r.Path != h.ref.Path {
-			if filepath.IsLocal(r.Path) && !within(r.Path, h.ref.Path) && !within(h.ref.Path, r.Path) {
-				others = append(others, ":(literal)"+filepath.ToSlash(filepath.Join(h.Folder, r.Path)))
-			}
 			continue
 		}
 		if i := slices.IndexFunc(logs, func(log string) bool { return journal.Placed(log, r.Ref) }); i >= 0 && !slices.Contains(own, logs[i]) {
 			own = append(own, logs[i])
 		}
 	}
-	return own, others, nil
+	return own, nil
 }

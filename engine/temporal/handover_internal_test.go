@@ -92,7 +92,7 @@ func (s *shared) launches(want string) {
 	}
 }
 
-// What was done in a checkout of the branch, committed or not, comes to the branch before the
+// What was done in a checkout of the branch comes to the branch, once it is committed, before the
 // fleet takes the run up: nothing is done twice. The copy here is not worked on after that.
 // (issue 19)
 func TestWork_in_a_clone_comes_back_to_the_fleet(t *testing.T) {
@@ -121,7 +121,7 @@ func TestWork_in_a_clone_comes_back_to_the_fleet(t *testing.T) {
 			s.back()
 			s.launches("ab")
 			leave(s)
-			if _, err := s.fleet.HandOver(t.Context(), s.run.Ref); err != nil {
+			if err := s.over(s.run.Ref); err != nil {
 				t.Fatal(err)
 			}
 			if name != "committed and left" {
@@ -212,7 +212,7 @@ func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {
 		t.Errorf("begun on the fleet as well: %v", err)
 	}
 	for range 2 {
-		if _, err := s.fleet.HandOver(t.Context(), ref); err != nil {
+		if err := s.over(ref); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {
 	s.launches("ab")
 	// And on to the fleet again, from there.
 	s.fleet.Clone = s.clone
-	if _, err := s.fleet.HandOver(t.Context(), ref); err != nil {
+	if err := s.over(ref); err != nil {
 		t.Fatal(err)
 	}
 	s.run.Ref = ref

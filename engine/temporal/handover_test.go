@@ -30,6 +30,8 @@ func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
 	if r := s.program(plain, "run", "flow.yaml", "--id", "hand", "--trust", "--mode", "autopilot", "--until", "a", "-C", s.clone); r.code != 0 {
 		t.Fatal(r)
 	}
+	s.put("notes.txt", "mine")
+	s.commits(s.fleet("resume", "hand", "--detach", "--heartbeat", "5s"))
 	if r := s.fleet("resume", "hand", "--detach", "--heartbeat", "5s"); r.code != 0 {
 		t.Fatal(r)
 	}
@@ -55,6 +57,42 @@ func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "a.txt")); err != nil {
 		t.Errorf("what was made before is not on the branch: %v", err)
 	}
+	if _, err := os.Stat(filepath.Join(dir, "notes.txt")); err == nil {
+		t.Error("what is not the run's is on the branch")
+	}
+	// What was done comes to the clone with the command that is named there.
+	s.git("fetch", "-q", "origin")
+	s.paste(s.program(plain, "check", "hand", "-C", s.clone).out, "git merge ")
+	if r := s.program(plain, "check", "hand", "-C", s.clone); r.code != 3 {
+		t.Errorf("after the merge: %+v", r)
+	}
+	if r := s.fleet("run", "flow.yaml", "--id", "hand", "--detach"); r.code != 3 || strings.Contains(r.out, "on the fleet") {
+		t.Errorf("a run that is over: %+v", r)
+	}
+}
+
+// commits types the command that commits what is the run's, with which a hand-over was refused.
+func (s *site) commits(r result) {
+	s.Helper()
+	if r.code != 11 || !strings.Contains(r.err, "the fleet takes what is committed") {
+		s.Fatalf("%+v", r)
+	}
+	s.git("config", "user.name", "someone")
+	s.git("config", "user.email", "someone@example.com")
+	s.paste(r.err, "git -C ")
+}
+
+// paste types the command in a text that begins with a word, in the clone.
+func (s *site) paste(text, begin string) {
+	s.Helper()
+	_, command, _ := strings.Cut(strings.Join(strings.Fields(text), " "), "`"+begin)
+	command, _, found := strings.Cut(command, "`")
+	if !found {
+		s.Fatalf("no command that begins with %q: %s", begin, text)
+	}
+	cmd := exec.Command("sh", "-c", begin+command)
+	cmd.Dir, cmd.Env = s.clone, s.env()
+	s.must(cmd)
 }
 
 // A run that was killed within a step is carried on by the fleet, which asks nothing about the
@@ -74,7 +112,9 @@ steps:
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	s.worker("w1")
-	s.until("the fleet may take it", func() bool { return s.fleet("resume", "cut", "--detach").code == 0 })
+	var r result
+	s.until("the fleet may take it", func() bool { r = s.fleet("resume", "cut", "--detach"); return r.code != 20 })
+	s.commits(r)
 	if r := s.fleet("resume", "cut"); !ended(r) || s.attempts("cut", "a") != 2 {
 		t.Errorf("%+v after %d attempts", r, s.attempts("cut", "a"))
 	}
@@ -309,6 +349,7 @@ func TestFleet_learns_that_one_machine_finished_a_run(t *testing.T) {
 	if r := s.program(plain, "resume", "hand", "--adopt", "--trust", "--mode", "autopilot", "-C", dir); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
+	s.commits(s.fleet("resume", "hand"))
 	if r := s.fleet("status"); !strings.Contains(r.out, "it was finished in ../beside/") || !strings.Contains(r.out, "`reprise-fleet resume hand`") {
 		t.Errorf("%+v", r)
 	}

@@ -68,7 +68,10 @@ func TestFleet_one_file_however_it_is_spelled(t *testing.T) {
 	if first.code != 0 {
 		t.Fatal(first)
 	}
-	for _, name := range []string{"./sub/flow.yaml", "sub/../sub/flow.yaml", filepath.Join(s.clone, "sub", "flow.yaml"), "sub//flow.yaml"} {
+	if err := os.Symlink("sub/flow.yaml", filepath.Join(s.clone, "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link.yaml", "./sub/flow.yaml", "sub/../sub/flow.yaml", filepath.Join(s.clone, "sub", "flow.yaml"), "sub//flow.yaml"} {
 		if r := s.fleet("run", name, "--detach", "--until", "q"); r.code != 0 || r.out != first.out {
 			t.Errorf("%s: %+v, not %q", name, r, first.out)
 		}

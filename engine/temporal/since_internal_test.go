@@ -61,6 +61,8 @@ func TestA_run_that_was_finished_in_a_clone_is_settled(t *testing.T) {
 	if _, err := s.here(s.run.Ref, ""); err != nil {
 		t.Fatal(err)
 	}
+	s.git(s.clone, "add", "-A")
+	s.git(s.clone, "commit", "-q", "-m", "all of it")
 	was := s.tip()
 	var step *engine.StepError
 	if _, err := s.fleet.Resume(t.Context(), s.run.Ref, engine.Choice{From: "nosuch"}); !errors.As(err, &step) || s.tip() != was {

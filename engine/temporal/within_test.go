@@ -103,6 +103,7 @@ func TestFleet_a_run_without_open_steps_that_has_a_gate_is_not_over(t *testing.T
 	if r := s.program("sh", "-c", "cd "+s.clone+" && "+way+" --trust --mode autopilot"); r.code != 0 || s.attempts("EPIC-3", "wave-2-gate") != 2 || !strings.Contains(s.launched(), "EPIC-3 wave-2-gate 2\n") {
 		t.Fatalf("%s: %+v\n%s", way, r, s.launched())
 	}
+	s.commits(s.fleet("resume", "EPIC-3"))
 	if r := s.fleet("resume", "EPIC-3", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete || s.attempts("EPIC-3", "final-gate") != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -72,11 +72,8 @@ func (a *app) run() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := fleet.HandOver(cmd.Context(), begun.Ref); err != nil {
-				return err
-			}
 			f.Ref, f.ignored = begun.Ref, begun.Ignored
-			return a.follow(cmd.Context(), fleet, f)
+			return a.takeUp(cmd.Context(), fleet, f, engine.Choice{})
 		},
 	}
 	f.add(a, cmd)
@@ -93,7 +90,7 @@ func (a *app) resume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resume RUN", Short: "Resume a run on the fleet and follow it", Args: cobra.ExactArgs(1),
 		Long: "Resume a run on the fleet, where it stands on its branch. A run that was begun in this\n" +
-			"clone is handed over first, with everything that is not committed here.",
+			"clone is handed over first, as it is committed here.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
 			if err != nil {
@@ -110,20 +107,7 @@ func (a *app) resume() *cobra.Command {
 			if err := a.unchanged(cmd, fleet, f); err != nil {
 				return err
 			}
-			begun, err := fleet.Resume(cmd.Context(), f.Ref, f.Choice)
-			f.ignored = begun.Ignored
-			var over *temporal.OverError
-			if err = a.goesOn(cmd.Context(), fleet, f, err); errors.As(err, &over) && a.json {
-				sum := a.summary(fleet, f.Ref)
-				a.code = cli.ExitCode(err)
-				sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
-				return json.NewEncoder(a.out).Encode(sum)
-			} else if temporal.Unreachable(err) {
-				return &temporal.StartError{Run: f.Ref.ID, Err: err}
-			} else if err != nil {
-				return err
-			}
-			return a.follow(cmd.Context(), fleet, f)
+			return a.takeUp(cmd.Context(), fleet, f, f.Choice)
 		},
 	}
 	f.add(a, cmd)
@@ -157,6 +141,24 @@ func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f follows) er
 	}
 	fmt.Fprintf(a.err, "%s is at work already: %s has no effect on it.\n", cli.Plain(f.Ref.ID), strings.Join(others, ", "))
 	return nil
+}
+
+// takeUp has the fleet take a run up that is to go on in a way, and follows it.
+func (a *app) takeUp(ctx context.Context, fleet *temporal.Fleet, f follows, c engine.Choice) error {
+	begun, err := fleet.Resume(ctx, f.Ref, c)
+	f.ignored = append(f.ignored, begun.Ignored...)
+	var over *temporal.OverError
+	if err = a.goesOn(ctx, fleet, f, err); errors.As(err, &over) && a.json {
+		sum := a.summary(fleet, f.Ref)
+		a.code = cli.ExitCode(err)
+		sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
+		return json.NewEncoder(a.out).Encode(sum)
+	} else if temporal.Unreachable(err) {
+		return &temporal.StartError{Run: f.Ref.ID, Err: err}
+	} else if err != nil {
+		return err
+	}
+	return a.follow(ctx, fleet, f)
 }
 
 // goesOn is why a run cannot be resumed. One that is at work is only followed: whether it is

@@ -1,0 +1,113 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/project"
+)
+
+// Only whoever works in a checkout can tell what of it is to be seen by others. So the fleet takes
+// what is committed there, and keeps its hands off while something of the run is not: a commit that
+// the checkout has, too, is one that it can be merged with later.
+
+// uncommitted are the files of a run that a copy has and no commit: its state and that of the runs
+// inside it, and what their journals say that they wrote or left. What git ignores is not among them.
+func (h *handing) uncommitted(ctx context.Context, c *localCopy) (out []string, err error) {
+	if c.dir == "" || !c.files {
+		return nil, nil
+	}
+	args := []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", ".", ":(exclude,literal)" + filepath.Join(h.Folder, stateDir)}
+	for _, dir := range h.within(c) {
+		args = append(args, ":(exclude,literal)"+dir)
+	}
+	listed, err := git(ctx, c.dir, nil, args...)
+	if err != nil || listed == "" {
+		return nil, err
+	}
+	folders, files, err := h.filesOf(h.root(c))
+	if err != nil {
+		return nil, fmt.Errorf("hand over %s: see what %s has of it: %w", h.ref.ID, c.dir, err)
+	}
+	of := map[string]bool{}
+	for line := range strings.SplitSeq(listed, "\x00") {
+		if len(line) < 4 {
+			continue
+		}
+		name := line[3:] // after two letters that say what is changed
+		if i := slices.IndexFunc(folders, func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }); i >= 0 {
+			of[folders[i]] = true
+		} else if files[name] {
+			of[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(of)), nil
+}
+
+// filesOf are the files of a run and of those inside it, from the top of the repository: the folders
+// or files with their state, and the files that are on record.
+func (h *handing) filesOf(root string) (state []string, files map[string]bool, err error) {
+	var inside []reprise.Ref
+	if _, gone := os.Lstat(filepath.Join(root, filepath.FromSlash(h.ref.Path))); gone == nil { // a journal may be all there is
+		if inside, err = insideOf(root, h.ref); err != nil {
+			return nil, nil, err
+		}
+	}
+	files = map[string]bool{}
+	var note func(reprise.Event)
+	note = func(ev reprise.Event) {
+		for _, name := range ev.Left {
+			files[name] = true
+		}
+		for _, w := range ev.Work {
+			files[w.Path] = true
+		}
+		for _, e := range ev.Expect {
+			files[path.Join(h.Folder, e.Path)] = true
+		}
+		for _, then := range ev.Then {
+			note(then)
+		}
+	}
+	for _, ref := range append(inside, h.ref) {
+		if at := path.Join(h.Folder, ref.Path); at != "." {
+			state = append(state, at)
+		}
+		entries, err := recorded(root, ref)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, e := range entries {
+			for _, f := range e.Files {
+				files[path.Join(h.Folder, f.Path)] = true
+			}
+			note(e.Event)
+		}
+	}
+	return state, files, nil
+}
+
+// UncommittedError says that files of a run are not committed in the checkout that is handed over.
+type UncommittedError struct {
+	Run, Dir string
+	Files    []string
+}
+
+func (e *UncommittedError) Error() string {
+	return fmt.Sprintf("hand over %s: the fleet takes what is committed, and this is not in %s: %s", e.Run, e.Dir, strings.Join(e.Files, ", "))
+}
+
+// Hint says what a person can do.
+func (e *UncommittedError) Hint() string {
+	return project.CommitHint(e.Dir, e.Run, e.Files) + ", then this command again; nothing else that is not committed leaves the checkout"
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *UncommittedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
