@@ -87,7 +87,7 @@ func (h *handing) theirs(ctx context.Context) (string, error) {
 
 // pushed checks that whatever is finished of a run, or of a run inside it, in a checkout of the
 // clone was pushed, to its branch or to the default branch, or is in the copy that is handed over.
-// The error is an *UnpushedError.
+// The error is a *NotTakenError.
 func (h *handing) pushed(ctx context.Context, best *localCopy) error {
 	switch {
 	case best == nil:
@@ -182,8 +182,8 @@ func (h *handing) idle(ctx context.Context, c *localCopy, inside []reprise.Ref) 
 }
 
 // catchUp merges into the branch of a run what was finished of it, or of a run inside it, on the
-// default branch of the remote. The error is an *UnmergedError if that conflicts, and a
-// *TakenBackError if what the branch has would be lost.
+// default branch of the remote. The error is a *NotTakenError if that conflicts, or if
+// what the branch has would be lost.
 func (h *handing) catchUp(ctx context.Context) error {
 	theirs, err := h.theirs(ctx)
 	if err != nil || theirs == "" {
@@ -234,7 +234,8 @@ func (h *handing) catchUp(ctx context.Context) error {
 		}
 		if len(conflicts) > 0 {
 			git1, dir := h.aside()
-			return &UnmergedError{h.ref.ID, done, conflicts, git1 + " && " + defaultInto(dir), dir}
+			return h.refuse(Unmerged, fmt.Sprintf("%s was finished on the default branch of the remote, and does not merge with its branch: %s", strings.Join(done, ", "), strings.Join(conflicts, ", ")),
+				fmt.Sprintf("merge it: `%s && %s`; settle the conflict and commit, then `%s` and this command again", git1, defaultInto(dir), h.pushFrom(dir)))
 		}
 		if there, err = standOf(root, does); err != nil {
 			return fmt.Errorf("hand over %s: merge the default branch of the remote: %w", h.ref.ID, err)
@@ -245,8 +246,7 @@ func (h *handing) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		git1, dir := h.aside()
-		return &TakenBackError{h.ref.ID, lost, by, git1, dir}
+		return h.takenBack(lost, by)
 	}
 	merged := theirs
 	if !goesOn {
@@ -320,100 +320,75 @@ func defaultInto(dir string, options ...string) string {
 	return fmt.Sprintf("git -C %[1]s fetch origin HEAD && git -C %[1]s merge --no-ff --no-edit %[2]sFETCH_HEAD", dir, strings.Join(append(options, ""), " "))
 }
 
-// UnmergedError says that something of a run was finished on the default branch of the remote, and
-// conflicts with the branch of the run: whoever went on with that would do it again.
-type UnmergedError struct {
-	Run         string
-	Done, Files []string
-	merge, dir  string
+// pushFrom is the command that pushes what a checkout has to the branch of the run.
+func (h *handing) pushFrom(dir string) string {
+	return fmt.Sprintf("git -C %s push origin HEAD:%s", dir, Branch(h.ref.ID))
 }
-
-func (e *UnmergedError) Error() string {
-	return fmt.Sprintf("hand over %s: %s was finished on the default branch of the remote, and does not merge with its branch: %s", e.Run, strings.Join(e.Done, ", "), strings.Join(e.Files, ", "))
-}
-
-// Hint says what a person can do.
-func (e *UnmergedError) Hint() string {
-	return fmt.Sprintf("merge it: `%s`; settle the conflict and commit, then `git -C %s push origin HEAD:%s` and this command again", e.merge, e.dir, Branch(e.Run))
-}
-
-// Outcome implements the rule that outcomes have exit codes.
-func (e *UnmergedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // unpushed says that something is finished in a checkout alone. into is the one that is handed over,
 // "" if the branch of the run is all there is.
 func (h *handing) unpushed(c *localCopy, done []string, committed bool, into string) error {
 	name, run := reprise.Pasted(c.dir, "CHECKOUT"), reprise.Pasted(h.ref.ID, "RUN")
-	e := &UnpushedError{Run: h.ref.ID, Dir: c.dir, Done: done, Committed: committed}
-	e.away = fmt.Sprintf("git clone \"$(git -C %[1]s remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again", name, run)
+	first, what := "", "pushed"
+	if !committed {
+		first, what = fmt.Sprintf("commit there what belongs to it (`git -C %s status` lists it); ", name), "committed"
+	}
+	away := fmt.Sprintf("git clone \"$(git -C %[1]s remote get-url origin)\" ../%[2]s-again && reprise-fleet resume %[2]s -C ../%[2]s-again", name, run)
 	if len(h.linked(c)) > 0 {
-		e.away = fmt.Sprintf("mv %[1]s %[1]s.put-away && git -C %[2]s worktree prune", name, reprise.Pasted(h.Clone, "CLONE"))
+		away = fmt.Sprintf("mv %[1]s %[1]s.put-away && git -C %[2]s worktree prune", name, reprise.Pasted(h.Clone, "CLONE"))
 	}
 	merge := fmt.Sprintf("merge --no-edit \"$(git -C %s rev-parse HEAD)\"", name)
-	if into != "" {
-		e.way = fmt.Sprintf("`git -C %s %s`", reprise.Pasted(into, "DIR"), merge)
-		return e
+	way := fmt.Sprintf("`git -C %s %s`", reprise.Pasted(into, "DIR"), merge)
+	if into == "" {
+		git1, dir := h.aside()
+		way = fmt.Sprintf("`%s && git -C %s %s`, then `%s`", git1, dir, merge, h.pushFrom(dir))
 	}
+	return h.refuse(Unpushed, fmt.Sprintf("%s is finished in %s, a checkout of this clone, and not %s", strings.Join(done, ", "), c.dir, what),
+		fmt.Sprintf("%smerge it: %s and this command again; or push it to the default branch of the remote; if nothing that was done there is to count: `%s`", first, way, away))
+}
+
+// takenBack says that the default branch of the remote took back what the branch of the run has, with
+// a commit, "" if that is not known, and has something else of the run finished: merged, the first
+// would be lost.
+func (h *handing) takenBack(lost []string, by string) error {
 	git1, dir := h.aside()
-	e.way = fmt.Sprintf("`%s && git -C %s %s`, then `git -C %s push origin HEAD:%s`", git1, dir, merge, dir, Branch(h.ref.ID))
-	return e
-}
-
-// UnpushedError says that something of a run is finished in a checkout of the clone and was not
-// pushed: whoever went on with the branch would do it again.
-type UnpushedError struct {
-	Run, Dir  string
-	Done      []string
-	Committed bool // there
-	way, away string
-}
-
-func (e *UnpushedError) Error() string {
-	what := "committed"
-	if e.Committed {
-		what = "pushed"
+	push, with := h.pushFrom(dir), ""
+	hint := fmt.Sprintf("to go on with what its branch has alone: `%s && %s && %s`, and this command again", git1, defaultInto(dir, "-s ours"), push)
+	if by != "" {
+		with = fmt.Sprintf(" with %.12s", by)
+		hint = fmt.Sprintf("to have on its branch what each of them has: `%s && %s && git -C %s revert --no-edit %.12s`; settle what conflicts, then `%s` and this command again; %s", git1, defaultInto(dir), dir, by, push, hint)
 	}
-	return fmt.Sprintf("hand over %s: %s is finished in %s, a checkout of this clone, and not %s", e.Run, strings.Join(e.Done, ", "), e.Dir, what)
+	return h.refuse(TakenBack, fmt.Sprintf("the default branch of the remote took back%s what its branch has: %s", with, strings.Join(lost, ", ")), hint)
 }
 
-// Hint says what a person can do.
-func (e *UnpushedError) Hint() string {
-	first := ""
-	if !e.Committed {
-		first = fmt.Sprintf("commit there what belongs to it (`git -C %s status` lists it); ", reprise.Pasted(e.Dir, "CHECKOUT"))
-	}
-	return fmt.Sprintf("%smerge it: %s and this command again; or push it to the default branch of the remote; if nothing that was done there is to count: `%s`", first, e.way, e.away)
-}
+// Refusal is why the fleet does not take a run up: whoever went on with its branch would do something
+// again, or lose it.
+type Refusal string
 
-// Outcome implements the rule that outcomes have exit codes.
-func (e *UnpushedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+// The refusals.
+const (
+	Uncommitted Refusal = "uncommitted" // files of it are not committed in the checkout that is handed over
+	Unpushed    Refusal = "unpushed"    // something of it is finished in a checkout of the clone alone
+	Unmerged    Refusal = "unmerged"    // something of it was finished on the default branch, and conflicts with its own
+	TakenBack   Refusal = "taken back"  // the default branch took back what its branch has
+)
 
-// TakenBackError says that the default branch of the remote took back what the branch of a run has,
-// and has something else of the run finished: merged, the first would be lost.
-type TakenBackError struct {
+// NotTakenError says why the fleet does not take a run up, and what a person can do. Nothing was
+// pushed or noted.
+type NotTakenError struct {
 	Run        string
-	Lost       []string
-	By         string // the commit, "" if it is not known
-	aside, dir string
+	Why        Refusal
+	text, hint string
 }
 
-func (e *TakenBackError) Error() string {
-	by := ""
-	if e.By != "" {
-		by = fmt.Sprintf(" with %.12s", e.By)
-	}
-	return fmt.Sprintf("hand over %s: the default branch of the remote took back%s what its branch has: %s", e.Run, by, strings.Join(e.Lost, ", "))
+func (h *handing) refuse(why Refusal, text, hint string) error {
+	return &NotTakenError{h.ref.ID, why, text, hint}
 }
+
+func (e *NotTakenError) Error() string { return "hand over " + e.Run + ": " + e.text }
 
 // Hint says what a person can do.
-func (e *TakenBackError) Hint() string {
-	push := fmt.Sprintf("git -C %s push origin HEAD:%s", e.dir, Branch(e.Run))
-	hint := fmt.Sprintf("to go on with what its branch has alone: `%s && %s && %s`, and this command again", e.aside, defaultInto(e.dir, "-s ours"), push)
-	if e.By != "" {
-		hint = fmt.Sprintf("to have on its branch what each of them has: `%s && %s && git -C %s revert --no-edit %.12s`; settle what conflicts, then `%s` and this command again; %s", e.aside, defaultInto(e.dir), e.dir, e.By, push, hint)
-	}
-	return hint
-}
+func (e *NotTakenError) Hint() string { return e.hint }
 
 // Outcome implements the rule that outcomes have exit codes.
-func (e *TakenBackError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+func (e *NotTakenError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }

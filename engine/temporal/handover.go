@@ -21,8 +21,8 @@ import (
 // HandOver brings to the branch of a run what this clone has committed of it and the remote has not,
 // and its journal: where the run was begun here, and where it went on in a checkout of the clone. No
 // one may be working on it in any of them. From then on every copy in the clone says that the branch
-// is the run. The error is a *DivergedError if it went on in two places, and an *UncommittedError if
-// files of it are not committed.
+// is the run. The error is a *DivergedError if it went on in two places, and a *NotTakenError if the
+// fleet does not take it.
 func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err error) {
 	return f.handOver(ctx, ref, func(*localCopy) error { return nil })
 }
@@ -54,8 +54,8 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		if err == nil {
 			err = check(best)
 		}
-		if err == nil && best != nil && len(best.loose) > 0 {
-			err = &UncommittedError{ref.ID, best.dir, best.loose}
+		if err == nil {
+			err = h.committed(best)
 		}
 		atWork := false // its turns move the branch
 		if err == nil && f.Client != nil {

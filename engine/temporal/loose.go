@@ -94,20 +94,11 @@ func (h *handing) filesOf(root string) (state []string, files map[string]bool, e
 	return state, files, nil
 }
 
-// UncommittedError says that files of a run are not committed in the checkout that is handed over.
-type UncommittedError struct {
-	Run, Dir string
-	Files    []string
+// committed checks that nothing of the run is uncommitted in the copy that is handed over.
+func (h *handing) committed(best *localCopy) error {
+	if best == nil || len(best.loose) == 0 {
+		return nil
+	}
+	return h.refuse(Uncommitted, fmt.Sprintf("the fleet takes what is committed, and this is not in %s: %s", best.dir, strings.Join(best.loose, ", ")),
+		project.CommitHint(best.dir, h.ref.ID, best.loose)+", then this command again; nothing else that is not committed leaves the checkout")
 }
-
-func (e *UncommittedError) Error() string {
-	return fmt.Sprintf("hand over %s: the fleet takes what is committed, and this is not in %s: %s", e.Run, e.Dir, strings.Join(e.Files, ", "))
-}
-
-// Hint says what a person can do.
-func (e *UncommittedError) Hint() string {
-	return project.CommitHint(e.Dir, e.Run, e.Files) + ", then this command again; nothing else that is not committed leaves the checkout"
-}
-
-// Outcome implements the rule that outcomes have exit codes.
-func (e *UncommittedError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }

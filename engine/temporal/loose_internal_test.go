@@ -10,7 +10,6 @@ import (
 
 	"reprise"
 	"reprise/engine"
-	"reprise/internal/cli"
 )
 
 // pasted types the first command of a hint in a folder.
@@ -29,16 +28,17 @@ func (s *shared) over(ref reprise.Ref) error {
 	s.Helper()
 	was := s.git(s.remote, "for-each-ref")
 	_, err := s.fleet.HandOver(s.Context(), ref)
-	no, is := errors.AsType[*UncommittedError](err)
-	if !is {
+	if !isRefused(err, Uncommitted) {
 		return err
 	}
-	if cli.ExitCode(err) != 11 || s.git(s.remote, "for-each-ref") != was {
-		s.Errorf("refused with %d, the remote has %s", cli.ExitCode(err), s.git(s.remote, "for-each-ref"))
+	if s.git(s.remote, "for-each-ref") != was {
+		s.Errorf("%v; the remote has %s", err, s.git(s.remote, "for-each-ref"))
 	}
 	s.git(s.clone, "config", "user.name", "someone") // for what is pasted
 	s.git(s.clone, "config", "user.email", "someone@example.com")
-	s.pasted(s.clone, strings.ReplaceAll(no.Hint(), "-C DIR ", "-C '"+no.Dir+"' ")) // the name of a test may not be one to paste
+	_, dir, _ := strings.Cut(err.Error(), " is not in ")
+	dir, _, _ = strings.Cut(dir, ": ")
+	s.pasted(s.clone, strings.ReplaceAll(reprise.HintOf(err), "-C DIR ", "-C '"+dir+"' ")) // the name of a test may not be one to paste
 	_, err = s.fleet.HandOver(s.Context(), ref)
 	return err
 }
@@ -59,7 +59,7 @@ func TestA_run_is_handed_over_as_it_is_committed(t *testing.T) {
 		}
 	}
 	_, err := s.fleet.HandOver(t.Context(), ref)
-	if no, is := errors.AsType[*UncommittedError](err); !is || strings.Join(no.Files, " ") != ref.Path+" a.txt" {
+	if !isRefused(err, Uncommitted) || !strings.HasSuffix(err.Error(), ": "+ref.Path+", a.txt") {
 		t.Fatalf("%v", err)
 	}
 	if err := s.over(ref); err != nil {
