@@ -46,11 +46,11 @@ func onFleet(r *reprise.Run, outer, file string) reprise.Finding {
 
 // leftBy reports that the fleet has left a run that was handed to it. there is the run as its
 // branch has it.
-func leftBy(there *reprise.Run, branch string) reprise.Finding {
+func leftBy(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: there.ID, Source: reprise.Source{File: durable.StateDir},
 		Message: "it was handed to the fleet, which has finished it on the branch " + branch + "; this is an old copy",
-		Hint:    fmt.Sprintf("`git merge %s` brings it here", reprise.Pasted(branch, "BRANCH")),
+		Hint:    merges(git, branch),
 	}
 	if there.State.Open() {
 		run := reprise.Pasted(there.ID, "RUN")
@@ -62,20 +62,32 @@ func leftBy(there *reprise.Run, branch string) reprise.Finding {
 
 // wentOn reports that the fleet has worked on a run after it was last resumed here. there is the
 // run as its branch has it.
-func wentOn(there *reprise.Run, branch string) reprise.Finding {
+func wentOn(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding {
 	name := reprise.Pasted(branch, "BRANCH")
 	f := reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: there.ID, Source: reprise.Source{File: durable.StateDir},
 		Message: fmt.Sprintf("the fleet has worked on it since, on the branch %s, which is not merged here; this is an old copy", branch),
-		Hint:    fmt.Sprintf("`git merge %s` brings it here; if that is here in another way, `git branch -d -r %s` forgets the branch", name, name),
+		Hint:    merges(git, branch),
 	}
-	if !strings.Contains(branch, "/"+reprise.FleetBranches) {
-		f.Hint = fmt.Sprintf("`git merge %s` brings it here", name)
+	if strings.Contains(branch, "/"+reprise.FleetBranches) {
+		f.Hint += fmt.Sprintf("; if that is here in another way, `git branch -d -r %s` forgets the branch", name)
 	}
 	if there.State.Open() {
 		f.Hint += fmt.Sprintf("; `reprise-fleet resume %s` continues it on the fleet", reprise.Pasted(there.ID, "RUN"))
 	}
 	return f
+}
+
+// merges says how to get what a branch of the fleet has. In a checkout of such a branch git knows the
+// journal, and does not merge over one that went on here.
+func merges(git *reprise.Git, branch string) string {
+	name := reprise.Pasted(branch, "BRANCH")
+	if slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
+		return c.Worktree == "" && !c.Untracked && strings.HasPrefix(c.Path, durable.StateDir+"/")
+	}) {
+		return fmt.Sprintf("`git worktree add --detach ../%s %s` checks it out beside this checkout, whose journal git does not merge over", path.Base(name)+"-merged", name)
+	}
+	return fmt.Sprintf("`git merge %s` brings it here", name)
 }
 
 // partOf is a finding about a run as it is told of one inside it.

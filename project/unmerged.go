@@ -57,11 +57,11 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 			continue
 		}
 		if left {
-			r.Findings[handedAt(r)] = leftBy(there, u.Branch)
+			r.Findings[handedAt(r)] = leftBy(git, there, u.Branch)
 			continue
 		}
 		if fleets { // what it did there need not be a step: a gate, an answer, an attempt that failed
-			r.Report(wentOn(there, u.Branch))
+			r.Report(wentOn(git, there, u.Branch))
 			told[u.Branch] = true
 			delete(named, u.Branch)
 		} else if done := doneIn(there, r); len(done) > 0 {

@@ -202,3 +202,27 @@ func TestLogs_are_joined(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// A checkout of the branch of a run has its journal in git's hands, and that went on there: git does
+// not merge over it. What plain reprise names works all the same. (issue 19)
+func TestThe_way_to_what_the_fleet_did_from_a_checkout_of_its_branch(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.step()
+	s.back()
+	if err := s.over(s.run.Ref); err != nil {
+		t.Fatal(err)
+	}
+	s.run.Taken = false
+	in := s.attempted(s.a)
+	in.Decide = true
+	if l, err := s.a.land(t.Context(), s.next(), in); err != nil || l.Accepted == nil {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	s.launches("abc")
+	s.git(s.clone, "fetch", "-q", "origin")
+	s.pasted(s.clone, s.looked(s.clone))
+	if files, _ := filepath.Glob(filepath.Join(s.dir, "*", "c.txt")); len(files) == 0 {
+		t.Error("what was done is not there")
+	}
+}
