@@ -115,9 +115,30 @@ func Doubts(events []Event) (out []Event) {
 			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step })
 		case StepReset:
 			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step && d.Says == nil })
+		case AnswerApplied:
+			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == "" && ev.Outcome == Kept })
 		}
 	}
 	return out
+}
+
+// recallAltered takes what attempts at other runs changed in the files, beside the marks of
+// steps, as not settled: the run is not over.
+func (r *Run) recallAltered(events []Event) {
+	r.Altered = slices.DeleteFunc(Doubts(events), func(d Event) bool { return d.Step != "" })
+	for i := range r.Altered {
+		ev := &r.Altered[i]
+		r.Report(Finding{
+			Code: CodeUnrecordedEnd, Severity: Warning, Subject: r.ID, Source: Source{File: r.Path}, Message: ev.Altered(),
+			Hint: "look whether that was meant; `reprise resume` asks before anything builds on it",
+		})
+		r.reopens(ev.Altered())
+	}
+}
+
+// Altered says what an attempt at another run did to the files.
+func (ev *Event) Altered() string {
+	return "the attempt at " + ev.By + ", whose job it was not, " + ev.Text
 }
 
 // askAgain reopens questions that only the files call answered.

@@ -44,6 +44,8 @@ const (
 	// An attempt at the step By marked this step done or optional, in the file Expect, or
 	// deleted it from the list where it stood as Listed. None of that was its job. If Says
 	// is set, the attempt was not accepted, and the files still say that of the step.
+	// Without a step, it changed what else the files of the run say: Expect are those files
+	// with their hashes before that, Text says what it did to them.
 	StepOverstepped EventKind = "step_overstepped"
 	EngineLeft      EventKind = "engine_left" // the engine stopped working on the run in an orderly way
 	// An unused answer no longer counts: what it was given for is done again, or the run
@@ -59,6 +61,10 @@ const HandedOver = "handed over"
 // NotDone is the outcome of a StepReset for a step that only the files called done: what is
 // done of it stays so.
 const NotDone = "not done"
+
+// Kept is the outcome of an AnswerApplied by which the files count as attempts at other runs
+// changed them.
+const Kept = "kept"
 
 // Person is the actor of events that a person decided.
 const Person = "person"

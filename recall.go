@@ -126,6 +126,7 @@ func (r *Run) recall(events []Event, own bool) {
 	if own {
 		r.askAgain(asked)
 	}
+	r.recallAltered(events)
 	r.disbelieve(own)
 	r.leftOut()
 	r.askedFor()

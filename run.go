@@ -183,6 +183,9 @@ type Run struct {
 	// Owed are steps that must be repeated before anything else: their last attempt was
 	// rejected, yet its output makes the files mark them done.
 	Owed []Unit `json:",omitempty"`
+	// Altered are what attempts at other runs changed in the files, beside the marks of steps,
+	// and what no one has settled.
+	Altered []Event `json:",omitempty"`
 	// Asks are unrecorded questions that a person must answer before anything is started.
 	Asks []Asked `json:",omitempty"`
 	// Paused says that a file of its tool holds the run until a person says to continue,

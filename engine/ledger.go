@@ -26,8 +26,9 @@ type Ledger interface {
 	Record(ctx context.Context, ev reprise.Event) error
 	// Note records an event in the journal alone.
 	Note(ev reprise.Event) error
-	// Doubt records in the journal of another run that something else closed steps of it since
-	// a time, and gives those that its journal does not explain and that it did not have on record.
+	// Doubt records in the journal of another run what something else changed in it since a
+	// time, and gives the steps, "" for what is none, that its journal does not explain and that
+	// it did not have on record.
 	Doubt(of reprise.Ref, marked []reprise.Event, since time.Time) (steps []string, err error)
 	// Defer records an event of a run that is moved on in memory, and leaves the files to
 	// Project. It reports false, and has recorded nothing, where only the files can tell

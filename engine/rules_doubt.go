@@ -53,6 +53,11 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 	ends := slices.Clone(d.Ends)
 	slices.SortStableFunc(ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 	said := q.Option(q.Answer)
+	applied := reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: actor}
+	if d.Prefix == project.AlteredPrefix && said == d.Done {
+		applied.Outcome = reprise.Kept
+		return []reprise.Event{applied}
+	}
 	for _, end := range ends {
 		switch said {
 		case "": // no option
@@ -77,7 +82,7 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 	if said == d.Again {
 		then = append(then, withdrawals(v, "the step it was about is done again", anyStep)...)
 	}
-	return append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: actor})
+	return append(then, applied)
 }
 
 // putBack gives the event that opens a step again and, if it was deleted, puts it back.

@@ -74,7 +74,7 @@ func (w *work) tookBack(ctx context.Context, f *Attempt) (*Wrote, error) {
 // miss them later. It is nil where none is, and where neither git nor a snapshot knows what they
 // were, except for the criteria of the run itself. What was uncommitted before and is not in the
 // snapshot is not the attempt's doing.
-// Steps of others that are closed are put in doubt there: no attempt of theirs did it.
+// What else it changed in the files of others is put in doubt there: no attempt of theirs did it.
 func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	began := w.hist.Step(f.Step).First // an attempt that is done again does not begin with what the one before it left
 	if began != nil && !project.WritesStory(f.Step) && project.FewerThan(project.Measure(w.led.Files(), w.run), began.Measure) {
@@ -116,7 +116,10 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.doubtClosed(f, missed.Closed); err != nil || len(missed.Gone) == 0 {
+	if !f.Recalled || !kept.known() || w.hist.Worktree != nil { // otherwise who took the lease has told it
+		err = w.doubtChanged(f, &kept, missed.Changed)
+	}
+	if err != nil || len(missed.Gone) == 0 {
 		return nil, err
 	}
 	gone := missed.Gone
@@ -136,10 +139,13 @@ type kept struct {
 	was  map[string][]byte
 }
 
+// known reports whether there is a snapshot of the files.
+func (k *kept) known() bool { return k.snap != nil && k.snap.Tree != nil }
+
 // mayHave reports whether a file that git does not know was there when the snapshot was taken, or
 // that is unknown.
 func (k *kept) mayHave(name string) bool {
-	return k.snap == nil || k.snap.Tree == nil || slices.ContainsFunc(k.snap.Tree.Entries, func(e durable.TreeEntry) bool { return string(e.Path) == name })
+	return !k.known() || slices.ContainsFunc(k.snap.Tree.Entries, func(e durable.TreeEntry) bool { return string(e.Path) == name })
 }
 
 // unlike looks what was made or changed since the last snapshot before an attempt in the files of
@@ -258,28 +264,32 @@ func (k *kept) bringsBack(prefix string, f *Attempt, files []string) string {
 
 // ref is the ref that has the files of the snapshot.
 func (k *kept) ref() string {
-	if k.snap == nil || k.snap.Tree == nil {
+	if !k.known() {
 		return ""
 	}
 	return k.snap.Tree.Ref
 }
 
-// doubtClosed records in the journals of other runs that an attempt closed steps of them. A run
+// doubtChanged records in the journals of other runs that an attempt changed their files. A run
 // that is worked on beside it judges that itself.
-func (w *work) doubtClosed(f *Attempt, closed []project.Closed) error {
-	for _, c := range closed {
+func (w *work) doubtChanged(f *Attempt, kept *kept, changed []project.Changed) error {
+	for _, c := range changed {
 		if w.folders.isState(c.Ref.Path) {
 			continue
 		}
 		for i := range c.Marked {
-			c.Marked[i].At, c.Marked[i].By, c.Marked[i].Actor = w.Now(), f.Step+" of "+w.ref.ID, actor
+			ev := &c.Marked[i]
+			ev.At, ev.By, ev.Actor = w.Now(), f.Step+" of "+w.ref.ID, actor
+			if back := project.WereThere(ev); len(back) > 0 {
+				ev.Text += "; " + kept.bringsBack(w.prefix(), f, back)
+			}
 		}
 		steps, err := w.led.Doubt(c.Ref, c.Marked, f.Began)
 		if err != nil {
 			return err
 		}
 		if len(steps) > 0 {
-			w.notice(project.ClosedElsewhere(f.Step, c.Ref, steps))
+			w.notice(project.ChangedElsewhere(f.Step, c.Ref, steps))
 		}
 	}
 	return nil

@@ -8,6 +8,9 @@ import (
 	"reprise/internal/gitx"
 )
 
+// StateType reports whether a file has the ending of one that programs keep their state in.
+func StateType(name string) bool { return gitx.StateType(name) }
+
 // Began gives files of a project as they were when something began on a commit. kept is what a
 // snapshot has of each, by the names of git, "" where it has none, and head the commit that it was
 // taken on. What was committed after that is as the commit has it. The content is nil for what
@@ -19,7 +22,7 @@ func Began(ctx context.Context, root, head, base string, kept map[string]string,
 		return nil, err
 	}
 	var had []string
-	if slices.Contains(slices.Collect(maps.Values(kept)), "") {
+	if base != head || slices.Contains(slices.Collect(maps.Values(kept)), "") {
 		if had, err = repo.Files(ctx, base); err != nil {
 			return nil, err
 		}
@@ -46,13 +49,19 @@ func Began(ctx context.Context, root, head, base string, kept map[string]string,
 		}
 		for _, name := range names {
 			was, known := then[gitx.At{Commit: base, Path: name}]
+			earlier, tracked := then[gitx.At{Commit: head, Path: name}]
+			_, has := slices.BinarySearch(had, repo.Prefix()+name)
 			if kept[name] == "" {
-				if _, has := slices.BinarySearch(had, repo.Prefix()+name); known || !has {
+				if known || !has {
 					out[name] = was
 				}
 				continue
 			}
-			if !known || slices.Equal(was, then[gitx.At{Commit: head, Path: name}]) {
+			if tracked && base != head && !has {
+				out[name], contents = nil, contents[min(1, len(contents)):]
+				continue
+			}
+			if !known || slices.Equal(was, earlier) {
 				was = nil
 				if len(contents) > 0 {
 					was = contents[0]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -149,7 +150,7 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 	if git == nil {
 		return nil, nil
 	}
-	c, err := overlaid(ctx, fsys, git.Lost)
+	c, err := overlaid(ctx, fsys, lasting(git.Lost))
 	if err != nil {
 		return nil, err
 	}
@@ -159,18 +160,25 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 	return c, nil
 }
 
+// lasting leaves out the files that are taken away again in the course of the work.
+func lasting(files map[string][]byte) map[string][]byte {
+	out := maps.Clone(files)
+	maps.DeleteFunc(out, func(name string, _ []byte) bool { return convention.Passing(path.Base(name)) })
+	return out
+}
+
 // overlaid returns a project with other versions of some of its files, without those whose
 // content is nil.
 func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*committed, error) {
 	hidden := map[string]bool{}
 	for name, content := range files {
-		if content == nil && fs.ValidPath(name) && !convention.Passing(path.Base(name)) {
+		if content == nil && fs.ValidPath(name) {
 			hidden[name] = true
 		}
 	}
 	c := &committed{durable.NewDryRun(readOnly{hiding(fsys, hidden)}), map[string]bool{}}
 	for name, content := range files {
-		if !fs.ValidPath(name) || convention.Passing(path.Base(name)) {
+		if !fs.ValidPath(name) {
 			continue
 		}
 		if content == nil {

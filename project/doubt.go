@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -39,6 +40,8 @@ const (
 	// the output of a finished step that something else changed.
 	UnknownPrefix     = "unknown-"
 	OverwrittenPrefix = "overwritten-"
+	// AlteredPrefix is for files of the run that an attempt at another one changed.
+	AlteredPrefix = "altered-"
 )
 
 // isDone is the answer that steps need not be done again, askEach the one that does not
@@ -52,7 +55,7 @@ const (
 // names.
 func AsksDoubt(id string) bool { return doubtName.MatchString(id) }
 
-var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, "|") + ")(?:[0-9a-f]+-)?[0-9]+$")
+var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix, AlteredPrefix}, "|") + ")(?:[0-9a-f]+-)?[0-9]+$")
 
 // lapse closes questions about doubts that no longer exist.
 func (v *View) lapse() {
@@ -170,7 +173,7 @@ func doubts(v *View) (out []Doubt) {
 			out = append(out, d)
 		}
 	}
-	return append(append(out, removed(v)...), v.overwritten()...)
+	return slices.Concat(altered(v.Run), out, removed(v), v.overwritten())
 }
 
 // skips returns the answer that a step is left out, "" where the files cannot say that.
@@ -285,7 +288,7 @@ func (v *View) dropLanded() {
 // about completes a doubt about the steps of a run. The question gets a new name if the
 // steps differ, lost their end again, or an earlier answer settled nothing.
 func (d Doubt) about(r *reprise.Run, text string) Doubt {
-	d.Finding.Severity, d.Finding.Subject = reprise.Warning, d.Ends[0].Step
+	d.Finding.Severity, d.Finding.Subject = reprise.Warning, cmp.Or(d.Ends[0].Step, r.ID)
 	d.Finding.Source, d.Finding.Hint = reprise.Source{File: r.Path}, "`reprise log` shows what was recorded"
 	d.Question = reprise.Asked{Text: text, Options: []string{d.Done, d.Again}, Closed: true}
 	for _, more := range []string{d.Skip, d.Each} {

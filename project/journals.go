@@ -72,7 +72,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		accounts[r] = account
 	}
-	closed := j.closedElsewhere(ctx, home, runs, logs, opts)
+	closed := j.changedElsewhere(ctx, home, runs, logs, opts)
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}

@@ -47,7 +47,7 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 		if !left && (u.Branch == r.Branch || u.At.Before(begun)) {
 			continue
 		}
-		then, err := overlaid(ctx, fsys, u.Files)
+		then, err := overlaid(ctx, fsys, lasting(u.Files))
 		var there *reprise.Run
 		if err == nil {
 			there, err = reprise.Load(l, then, r.Ref)

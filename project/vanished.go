@@ -23,12 +23,13 @@ type Missed struct {
 	// more acceptance criteria. Files are those that tell of them, or the folders that are
 	// gone with them.
 	Gone, Files []string
-	// Closed are the runs with steps that would be open and are closed.
-	Closed []Closed
+	// Changed are the runs that would be open and whose files say something else.
+	Changed []Changed
 }
 
-// Closed is a run of which something closed steps. Marked has an event for each of them.
-type Closed struct {
+// Changed is a run whose files something changed. Marked has an event for each step that it
+// closed, and one for the rest.
+type Changed struct {
 	Ref    reprise.Ref
 	Marked []reprise.Event
 }
@@ -80,7 +81,7 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 	}
 	had := maps.Clone(was)
 	maps.DeleteFunc(had, func(_ string, content []byte) bool { return content == nil })
-	then, err := overlaid(ctx, fsys, had) // what is there hides nothing
+	then, err := overlaid(ctx, fsys, lasting(had)) // what is there hides nothing
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +119,9 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 					return nil, err
 				}
 				if r, err := reprise.Load(e.Layout, began, ref); err == nil && r.State.Open() && r.State != reprise.Unreadable {
-					if marked := closedSince(fsys, r, have, own); len(marked) > 0 {
-						out.Closed = append(out.Closed, Closed{ref, marked})
+					names := slices.DeleteFunc(slices.Clone(changed), func(name string) bool { return !inside(name) })
+					if marked := changedSince(began, fsys, r, have, own, names); len(marked) > 0 {
+						out.Changed = append(out.Changed, Changed{ref, marked})
 					}
 				}
 				if !slices.ContainsFunc(lost, inside) {
@@ -158,27 +160,6 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 	return &out, nil
 }
 
-// closedSince gives an event for each step of a run that was open and is closed. What the steps of
-// one run are is also told by others, such as the epic that it is a story of.
-func closedSince(fsys fs.FS, was, now, own *reprise.Run) (out []reprise.Event) {
-	if slices.ContainsFunc(own.Also, func(also reprise.Ref) bool { return also.Path == now.Path }) {
-		return nil
-	}
-	for _, id := range openSteps(was) {
-		s := now.Step(id)
-		if s == nil || !s.Status.Closed() || id == own.ID || s.Path == own.Path {
-			continue
-		}
-		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: id}
-		name := s.Said().File
-		if is, err := HashIn(fsys, name); err == nil {
-			ev.Expect = []reprise.Expected{{Path: name, Before: is}}
-		}
-		out = append(out, ev)
-	}
-	return out
-}
-
 // outermost returns the largest folder around a file in which nothing is left, or the file: what
 // else was in it is gone too.
 func outermost(fsys fs.FS, name string) string {
@@ -210,7 +191,8 @@ func openSteps(r *reprise.Run) (out []string) {
 // perhaps, or the same work in the eyes of another convention.
 func together(a, b reprise.Ref) bool {
 	if a.Layout != b.Layout {
-		return within(a.Path, b.Path) || within(b.Path, path.Dir(a.Path))
+		in := path.Dir(a.Path)
+		return within(a.Path, b.Path) || within(b.Path, a.Path) || in == path.Dir(b.Path) && in != "."
 	}
 	return a.Path == b.Path || strings.HasSuffix(b.Path, "/"+a.Path)
 }

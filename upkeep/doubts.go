@@ -59,15 +59,14 @@ func (p *UndoPlan) doubts(ctx context.Context, store *durable.Store, snap *durab
 		kept, back := only(is, was), only(was, is)
 		if told == nil || told(name) {
 			stays := func(d reprise.Event) bool {
-				s, in := run.Step(d.Step), markedIn(run, &d)
-				return (s == nil || s.Status.Closed() || s.Optional) && slices.ContainsFunc(p.Kept, func(k Kept) bool { return k.Path == in || within(k.Path, in) })
+				s := run.Step(d.Step)
+				return (s == nil || s.Status.Closed() || s.Optional) && slices.ContainsFunc(p.Kept, func(k Kept) bool { return marks(run, &d, k.Path) })
 			}
 			out[name] = append(was, slices.DeleteFunc(kept, func(d reprise.Event) bool { return !stays(d) })...)
 			continue
 		}
 		for _, d := range back {
-			in := markedIn(run, &d)
-			if !slices.ContainsFunc(p.Back, func(file string) bool { return file == in || within(file, in) }) {
+			if !slices.ContainsFunc(p.Back, func(file string) bool { return marks(run, &d, file) }) {
 				continue
 			}
 			j, err := journal.Open(store, l, r.Ref)
@@ -89,13 +88,17 @@ func only(list, but []reprise.Event) []reprise.Event {
 	})
 }
 
-// markedIn is the file with the mark by which a step of a run is in doubt.
-func markedIn(r *reprise.Run, d *reprise.Event) string {
+// marks reports whether a file, or one in a folder, has that by which a run or a step of it is in
+// doubt.
+func marks(r *reprise.Run, d *reprise.Event, file string) bool {
+	in := r.Path
 	switch s := r.Step(d.Step); {
+	case d.Step == "":
+		return slices.ContainsFunc(d.Expect, func(e reprise.Expected) bool { return e.Path == file || within(file, e.Path) })
 	case s != nil:
-		return s.Said().File
+		in = s.Said().File
 	case d.Listed != nil:
-		return cmp.Or(d.Listed.In, r.Path)
+		in = cmp.Or(d.Listed.In, r.Path)
 	}
-	return r.Path
+	return file == in || within(file, in)
 }

@@ -294,6 +294,21 @@ func (s *Store) Unlike(snap *Snapshot, names map[string]bool) map[string]string 
 	return out
 }
 
+// Gone gives those of the files in the tree of a snapshot that are no longer there, each with the
+// name of git for what that has. Git is not asked.
+func (s *Store) Gone(snap *Snapshot, counts func(name string) bool) map[string]string {
+	out := map[string]string{}
+	for _, e := range snap.Tree.Entries {
+		if !e.Mode.IsRegular() || !counts(string(e.Path)) {
+			continue
+		}
+		if _, err := s.fs.Stat(string(e.Path)); missing(err) {
+			out[string(e.Path)] = e.Blob
+		}
+	}
+	return out
+}
+
 // Fresh gives those of the files that are there now and were not when a snapshot was taken: that
 // would have kept them, as git does not ignore them or they are in a place it keeps all the same.
 func (s *Store) Fresh(ctx context.Context, snap *Snapshot, names map[string]bool) (out []string, err error) {
