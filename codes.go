@@ -71,6 +71,7 @@ const (
 	CodeUndoCutOff        = "undo-cut-off"           // an undo was begun here and not ended
 	CodeNothingMade       = "nothing-made"           // a step was accepted by its agent's word alone
 	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
+	CodeJournalLost       = "journal-lost"           // an agent worked on the run, and its journal is gone
 	CodeLeftProcess       = "left-process"           // a process started by a step outlived it
 	CodeNotTrusted        = "not-trusted"            // commands would run that no one has trusted here
 	CodeCostUnknown       = "cost-unknown"           // a budget in money does not count what an attempt cost

@@ -133,8 +133,8 @@ func (d *Decision) conclude(r *Run, o Observed, rules Policy) {
 }
 
 // unsure says why only a person can know whether an agent is working, or has worked, on a
-// run; "" if nothing suggests it. An idle session can be given work at any moment, and
-// work done elsewhere may be meant to be merged.
+// run; "" if nothing suggests it. An idle session can be given work at any moment, work done
+// elsewhere may be meant to be merged, and without its journal no one knows what was done.
 func (o Observed) unsure(r *Run) string {
 	if s := o.LiveSession(r, false); s != nil {
 		return s.Waits()
@@ -143,7 +143,7 @@ func (o Observed) unsure(r *Run) string {
 		return "a session of an agent cannot be read, which may have worked here since: " + u.String()
 	}
 	for _, f := range r.Findings {
-		if f.Code == CodeElsewhere && f.Severity == Warning {
+		if (f.Code == CodeElsewhere || f.Code == CodeJournalLost) && f.Severity == Warning {
 			return f.Message
 		}
 	}

@@ -87,11 +87,13 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		switch s.account, recorded = accounts[r]; {
 		case !recorded && len(closed[r]) == 0:
 			v.tellUnrecorded()
+			home.tellForgotten(r)
 			continue
 		case !recorded:
 			v.Files = r.Clone()
 			v.believe(closed[r])
 			v.tell(ctx, &s)
+			home.tellForgotten(r)
 			continue
 		case s.account == nil:
 			continue
