@@ -153,9 +153,7 @@ func (r *Run) Hear(question, answer string) {
 			continue
 		}
 		q.Answered, q.Kept, q.Answer = true, true, answer
-		if r.State == Waiting && len(r.PendingQuestions()) == 0 {
-			r.State, r.Reason = Interrupted, "its question was answered; the next resume uses the answer"
-		}
+		r.goesOn("its question was answered; the next resume uses the answer")
 	}
 }
 

@@ -27,6 +27,9 @@ func (r *Run) RecallOwn(events []Event) { r.recall(events, true) }
 
 func (r *Run) recall(events []Event, own bool) {
 	r.filed = r.State
+	if r.State == Waiting && len(r.PendingQuestions()) == 0 {
+		r.held = r.Reason
+	}
 	r.Mode, events = latestLife(events, r.Mode)
 	r.recallRemoved(events)
 	r.Stages = nil

@@ -239,3 +239,25 @@ func TestA_run_that_was_handed_over_is_told_by_its_files(t *testing.T) {
 		}
 	}
 }
+
+// TestWhat_the_files_hold_is_not_let_go_by_an_answer_to_something_else: a question of ours about
+// a run that its files hold for a review does not end that once it is answered or no longer asked.
+func TestWhat_the_files_hold_is_not_let_go_by_an_answer_to_something_else(t *testing.T) {
+	t.Parallel()
+	ends := map[string]func(*Run){
+		"answered":        func(r *Run) { r.Hear("doubt", "yes") },
+		"no longer asked": func(r *Run) { r.Lapse("doubt") },
+	}
+	for how, end := range ends {
+		for state, want := range map[State]State{Waiting: Waiting, Interrupted: Interrupted} {
+			r := &Run{Ref: Ref{ID: "r"}, State: state, Reason: "a person reviews it"}
+			r.Recall([]Event{{Kind: QuestionAsked, Question: "doubt", Text: "is it done?", Options: []string{"yes", "no"}}})
+			if r.State != Waiting {
+				t.Fatalf("%v, asked: it is %v", state, r.State)
+			}
+			if end(r); r.State != want || want == Waiting && r.Reason != "a person reviews it" {
+				t.Errorf("%v by its files, %s: it is %v (%s), want %v", state, how, r.State, r.Reason, want)
+			}
+		}
+	}
+}

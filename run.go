@@ -272,6 +272,8 @@ type Run struct {
 	indexedSteps int
 	// filed is the state according to the files alone, once the journal was recalled.
 	filed State
+	// held is why the files alone hold the run for a person without asking anything, or "".
+	held string
 	// lostBy are those of Unread that only what steps are said to be proves to be missing.
 	lostBy []loss
 }
@@ -449,8 +451,18 @@ func (r *Run) PendingQuestions() []Question {
 func (r *Run) Lapse(id string) {
 	q := r.Question(id)
 	q.Answered, q.Applied = true, true
-	if r.State == Waiting && len(r.PendingQuestions()) == 0 {
-		r.State, r.Reason = Interrupted, "what it waited for is settled"
+	r.goesOn("what it waited for is settled")
+}
+
+// goesOn ends the wait for answers once none is open. A run that its files hold without asking
+// anything, such as for a review, still waits for that.
+func (r *Run) goesOn(why string) {
+	switch {
+	case r.State != Waiting || len(r.PendingQuestions()) > 0:
+	case r.held != "":
+		r.Reason = r.held
+	default:
+		r.State, r.Reason = Interrupted, why
 	}
 }
 
