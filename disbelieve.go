@@ -111,7 +111,9 @@ func Doubts(events []Event) (out []Event) {
 			out = slices.Clone(ev.Doubts)
 		case StepOverstepped:
 			out = append(out, *ev)
-		case StepStarted, StepFinished, StepSkipped:
+		case StepStarted: // nothing is started before what has no step is settled
+			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step || d.Step == "" })
+		case StepFinished, StepSkipped:
 			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step })
 		case StepReset:
 			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step && d.Says == nil })

@@ -223,17 +223,24 @@ func bringsBack(store *durable.Store, snap *durable.Snapshot, files []string) st
 
 // unexplained keeps what an attempt changed in a run, as far as the journal of that has neither
 // told so since a time nor an accepted end of the step. A run with an attempt of its own that is
-// not settled asks about its steps when that is. Where a later holder of the lease than gen has
-// worked on it, all was told before.
+// not settled asks about its steps when that is, and one that was worked on since then changed its
+// files itself. Where a later holder of the lease than gen has worked on it, all was told before.
 func unexplained(log logged, marked []reprise.Event, since time.Time, gen uint64) []reprise.Event {
 	if log.hist == nil {
 		return marked
 	}
-	if slices.ContainsFunc(log.entries, func(e journal.Entry) bool { return e.Generation > gen && e.Event.Kind != reprise.StepOverstepped }) {
-		return nil
+	open, worked := len(log.hist.Open()) > 0, false
+	for _, e := range log.entries {
+		if e.Event.Kind == reprise.StepOverstepped {
+			continue
+		}
+		if e.Generation > gen {
+			return nil
+		}
+		worked = worked || !e.Event.At.Before(since)
 	}
 	return slices.DeleteFunc(slices.Clone(marked), func(ev reprise.Event) bool {
-		return ev.Step != "" && (len(log.hist.Open()) > 0 || log.hist.Step(ev.Step).Accepted != nil) || slices.ContainsFunc(log.entries, func(e journal.Entry) bool {
+		return open || ev.Step == "" && worked || ev.Step != "" && log.hist.Step(ev.Step).Accepted != nil || slices.ContainsFunc(log.entries, func(e journal.Entry) bool {
 			return e.Event.Kind == ev.Kind && e.Event.Step == ev.Step && !e.Event.At.Before(since)
 		})
 	})
