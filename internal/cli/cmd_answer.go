@@ -315,10 +315,13 @@ func (s *job) keep(j judged, digest string, answers map[string]string) error {
 	}
 	doc := s.answered(j.run.ID)
 	var left []reprise.Question
-	asked := j.open()
+	asked, used := j.open(), 0
 	for id := range answers {
 		if q := j.run.Question(id); q != nil && q.Answered {
 			asked = append(asked, *q)
+			if q.Applied {
+				used++
+			}
 		}
 	}
 	for _, q := range asked {
@@ -336,7 +339,10 @@ func (s *job) keep(j judged, digest string, answers map[string]string) error {
 		said = "Noted; it is still asked."
 	}
 	verb := "resume"
-	if j.d.State == reprise.Running {
+	switch {
+	case used > 0 && used == len(answers):
+		said, verb = "It was answered that way before, and the answer was used: "+strings.Join(doc.Answered, ", ")+".", "check"
+	case j.d.State == reprise.Running:
 		verb = "check"
 		if len(doc.Answered) > 0 {
 			said += " The run is being worked on and picks the answer up."
