@@ -52,9 +52,10 @@ var unfiled = map[reprise.EventKind]bool{
 }
 
 // journalOnly reports whether no layout records an event. What a budget allows is between
-// the engine and the person; the files of a run have no part in it.
+// the engine and the person; the files of a run have no part in it. What is asked about the
+// files is not written into them.
 func journalOnly(ev reprise.Event) bool {
-	return unfiled[ev.Kind] || strings.HasPrefix(ev.Question, journal.BudgetPrefix)
+	return unfiled[ev.Kind] || strings.HasPrefix(ev.Question, journal.BudgetPrefix) || strings.HasPrefix(ev.Question, project.AlteredPrefix)
 }
 
 // journaled is the ledger of a run in a project whose lease we hold.
