@@ -95,7 +95,7 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 			err = errors.Join(stays, store.Release())
 		}
 	}
-	if err == nil {
+	if err == nil && e.Carried == nil { // otherwise what is open may be at work elsewhere
 		if report.Found, err = project.DoubtOthers(ctx, store, e.Now()); err != nil {
 			err = errors.Join(err, store.Release())
 		}

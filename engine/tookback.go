@@ -82,7 +82,7 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 	}
 	repo, err := w.repoAt(ctx, f.Dir)
 	if repo == nil || err != nil || f.Head == "" || f.Dir == "" {
-		return nil, nil // nothing can be committed there either, which is told
+		return nil, w.doubtWritten(ctx, f) // nothing can be committed there either, which is told
 	}
 	before, err := repo.Before(ctx, f.Head)
 	if err != nil {
@@ -268,6 +268,19 @@ func (k *kept) ref() string {
 		return ""
 	}
 	return k.snap.Tree.Ref
+}
+
+// doubtWritten records in the journals of other runs that an attempt may have changed their files,
+// where nothing tells how they were. Who took the lease has told that of one that was cut off.
+func (w *work) doubtWritten(ctx context.Context, f *Attempt) error {
+	if w.store == nil || f.Dir == "" || f.Recalled || w.Carried != nil {
+		return nil
+	}
+	found, err := project.DoubtAfter(ctx, w.store, w.Now(), w.ref, f.Step)
+	for _, told := range found {
+		w.notice(told)
+	}
+	return err
 }
 
 // doubtChanged records in the journals of other runs that an attempt changed their files. A run

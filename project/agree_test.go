@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,12 +171,20 @@ func scriptedEngine(t *testing.T, archive string) *engine.Engine {
 	t.Helper()
 	dir := t.TempDir()
 	unpackScenario(t, archive, dir)
+	if err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		return os.Chtimes(name, time.Time{}, time.Now().Add(-time.Minute)) // it was there before anything is started
+	}); err != nil {
+		t.Fatal(err)
+	}
 	set := settings.Default()
 	set.Agents["actor"] = settings.Agent{Name: "actor", Preset: "command", Command: []string{"true"}}
 	set.Roles["default"] = "actor"
 	return &engine.Engine{
 		Dir: dir, Settings: set, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, Mode: engine.Autopilot,
-		Now:   func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
+		Now:   time.Now, // the times of files are compared with it
 		Agent: func(settings.Agent) (agent.Agent, error) { return script.New(script.Options{}), nil },
 	}
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -57,47 +58,111 @@ func ChangedElsewhere(step string, in reprise.Ref, steps []string) reprise.Findi
 // changedMeanwhile gives what was changed in runs since an attempt at another one began, where
 // that attempt has no end on record and their own journals do not explain it. Whoever takes the
 // lease records that before anything else: a snapshot that a later holder took shows that it is
-// done, and what is changed after that is not the attempt's. A checkout of its own is judged when
-// it is merged.
-func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, runs []*reprise.Run, logs map[*reprise.Run]logged, environ []string) (out []meanwhile, err error) {
+// done, and what is changed after that is not the attempt's. What an attempt in a checkout of its
+// own changed there is judged when that is merged. Where nothing is on record to compare with, it
+// may have changed whatever was written to since.
+func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, runs []*reprise.Run, logs map[*reprise.Run]logged, environ []string, by func(reprise.Ref, string) bool) (out []meanwhile, err error) {
 	for _, own := range runs {
 		log, known := logs[own]
-		if !known || log.hist.Worktree != nil {
+		if !known {
 			continue
 		}
 		for _, open := range log.hist.Open() {
-			if open.Base == "" {
-				continue // a run of its own does it, or there is nothing to compare with
-			}
 			at := slices.IndexFunc(log.entries, func(e journal.Entry) bool { return e.Event.Kind == reprise.StepStarted && e.Event.Key == open.Key })
-			if at < 0 {
+			if at < 0 || !by(own.Ref, open.Step) || open.Base == "" && isChild(own.Step(open.Step), runs, own) {
 				continue
 			}
 			gen := log.entries[at].Generation
-			snap, err := store.Base(open.At, gen)
+			snap, told, err := store.Base(open.At, gen)
+			if told {
+				continue
+			}
 			var changed []meanwhile
-			if err == nil && snap != nil && snap.Tree != nil {
+			since := open.At
+			switch {
+			case err == nil && snap != nil && snap.Tree != nil && open.Base != "":
+				since = snap.At
+				if log.hist.Worktree != nil {
+					open.Base = snap.Tree.Head // it began elsewhere, and this is how it was here
+				}
 				changed, err = res.changedBy(ctx, store, snap, runs, own, &open, environ)
+			case outputOf(store.Dir(), own) == "":
+				continue // it did not run here
+			case err == nil:
+				err = errUnrecorded
 			}
 			if ctx.Err() != nil {
 				return out, ctx.Err()
 			}
 			if err != nil {
-				out = append(out, meanwhile{by: own, in: own, told: reprise.Finding{
-					Code: reprise.CodeUnrecordedEnd, Severity: reprise.Warning, Subject: open.Step, Source: reprise.Source{File: own.Path},
-					Message: fmt.Sprintf("whether the attempt at %s changed the files of other runs is unknown: %s", open.Step, err),
-					Hint:    "look at the files of the other runs; `reprise check` lists them",
-				}})
+				since = open.At.Add(-coarse)
+				if changed = res.writtenSince(store, runs, own, &open, since); len(changed) > 0 {
+					out = append(out, meanwhile{by: own, in: own, told: reprise.Finding{
+						Code: reprise.CodeUnrecordedEnd, Severity: reprise.Warning, Subject: open.Step, Source: reprise.Source{File: own.Path},
+						Message: fmt.Sprintf("whether the attempt at %s changed the files of other runs is unknown: %s", open.Step, err),
+						Hint:    "look at the files of the other runs; `reprise check` lists them",
+					}})
+				}
 			}
 			for _, m := range changed {
-				if m.marked = unexplained(logs[m.in], m.marked, snap.At, gen); len(m.marked) > 0 {
-					m.by, m.since, m.gen, m.told = own, snap.At, gen, ChangedElsewhere(open.Step, m.in.Ref, stepsOf(m.marked))
+				if m.marked = unexplained(logs[m.in], m.marked, since, gen); len(m.marked) > 0 {
+					m.since, m.gen = since, gen
+					if err == nil {
+						m.by, m.told = own, ChangedElsewhere(open.Step, m.in.Ref, stepsOf(m.marked))
+					}
 					out = append(out, m)
 				}
 			}
 		}
 	}
 	return out, nil
+}
+
+// errUnrecorded is why nobody can tell what an attempt changed.
+var errUnrecorded = errors.New("how they were when it began is not on record")
+
+// isChild reports whether another run does a step.
+func isChild(s *reprise.Step, runs []*reprise.Run, own *reprise.Run) bool {
+	return s != nil && slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r != own && isStep(r, s) })
+}
+
+// coarse is by how much the time of a file may lie before the moment it was written.
+const coarse = 20 * time.Millisecond
+
+// writtenSince gives the other runs whose files, or the folders that are theirs alone, were written
+// to since a time.
+func (res *Result) writtenSince(store *durable.Store, runs []*reprise.Run, own *reprise.Run, open *reprise.Event, since time.Time) (out []meanwhile) {
+	written := func(name string) bool {
+		info, err := os.Lstat(filepath.Join(store.Dir(), filepath.FromSlash(name)))
+		if err != nil {
+			return !errors.Is(err, fs.ErrNotExist) // the folder tells of that
+		}
+		return !info.ModTime().Before(since)
+	}
+	for _, r := range runs {
+		if !concerns(r, own) {
+			continue
+		}
+		for name := range res.read[r] {
+			if _, shared := res.read[own][name]; shared {
+				continue // it may be there to write to that
+			}
+			if in := path.Dir(name); within(in, r.Path) && written(in) || written(name) {
+				out = append(out, meanwhile{in: r, marked: []reprise.Event{{
+					Kind: reprise.StepOverstepped, At: open.At, By: open.Step + " of " + own.ID, Actor: "reprise",
+					Text: "may have changed its files: they were written to since it began, and " + errUnrecorded.Error(),
+				}}})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// concerns reports whether an attempt at another run is not there to change a run.
+func concerns(r, own *reprise.Run) bool {
+	return r.State != reprise.Unreadable && !storyOf(r.Ref, own) && !together(r.Ref, own.Ref) &&
+		!slices.ContainsFunc(own.Also, func(also reprise.Ref) bool { return also.Path == r.Path })
 }
 
 // changedBy gives what is said otherwise in the files of other runs than in a snapshot, as far as
@@ -109,7 +174,7 @@ func (res *Result) changedBy(ctx context.Context, store *durable.Store, snap *du
 	var others []*reprise.Run
 	names := map[string]bool{}
 	for _, r := range runs {
-		if r.State == reprise.Unreadable || storyOf(r.Ref, own) || together(r.Ref, own.Ref) {
+		if !concerns(r, own) {
 			continue
 		}
 		others = append(others, r)
@@ -315,7 +380,17 @@ func doubtIn(store *durable.Store, of reprise.Ref, marked []reprise.Event, since
 // DoubtOthers records what attempts that were cut off changed in other runs: whoever holds the
 // lease calls it before anything else, since from then on the attempts may be settled, undone or
 // put away. It returns what is worth telling.
-func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) (found []reprise.Finding, err error) {
+func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) ([]reprise.Finding, error) {
+	return doubtOthers(ctx, store, now, func(reprise.Ref, string) bool { return true })
+}
+
+// DoubtAfter is DoubtOthers for an attempt at one step whose end is about to be recorded, where
+// neither git nor a snapshot tells what it changed.
+func DoubtAfter(ctx context.Context, store *durable.Store, now time.Time, of reprise.Ref, step string) ([]reprise.Finding, error) {
+	return doubtOthers(ctx, store, now, func(ref reprise.Ref, s string) bool { return ref == of && s == step })
+}
+
+func doubtOthers(ctx context.Context, store *durable.Store, now time.Time, by func(reprise.Ref, string) bool) (found []reprise.Finding, err error) {
 	names, err := store.Logs()
 	if err != nil {
 		return nil, err
@@ -348,7 +423,7 @@ func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) (foun
 			delete(orphans, name)
 		}
 	}
-	changed, err := res.changedMeanwhile(ctx, store, runs, logs, nil)
+	changed, err := res.changedMeanwhile(ctx, store, runs, logs, nil, by)
 	changed = append(changed, inherited(orphans, runs, func(r *reprise.Run) bool { return journalOf(store, names, r) != "" })...)
 	for i := range changed {
 		m := &changed[i]
@@ -374,7 +449,7 @@ func (j *Judgement) changedElsewhere(ctx context.Context, h *home, runs []*repri
 	if opts.Alone || opts.Held != nil || evidence.Life(owner, opts.Now).Life == reprise.Alive {
 		return out
 	}
-	changed, _ := j.changedMeanwhile(ctx, h.store, runs, logs, opts.Environ) // who stops it asks for no answer
+	changed, _ := j.changedMeanwhile(ctx, h.store, runs, logs, opts.Environ, func(reprise.Ref, string) bool { return true }) // who stops it asks for no answer
 	orphans := map[string]logged{}
 	for _, name := range h.names {
 		if slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Gone() == nil && journal.Name(r.Ref) == name }) {

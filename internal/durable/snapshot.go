@@ -258,25 +258,25 @@ func (s *Store) Before(at time.Time) (*Snapshot, error) {
 	return nil, nil
 }
 
-// Base gives the last snapshot before something that a holder of the lease began at a time. It
-// is nil if there is none, and if a later holder has taken one since.
-func (s *Store) Base(at time.Time, gen uint64) (*Snapshot, error) {
+// Base gives the last snapshot before something that a holder of the lease began at a time, nil if
+// there is none. later reports that a later holder has taken one since.
+func (s *Store) Base(at time.Time, gen uint64) (snap *Snapshot, later bool, err error) {
 	ids, err := s.snapshotIDs()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, id := range slices.Backward(ids) {
 		snap, err := s.loadSnapshot(id)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		case snap.Gen > gen:
-			return nil, nil
+			return nil, true, nil
 		case !snap.At.After(at):
-			return snap, nil
+			return snap, false, nil
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
 // Unlike gives those of the files that are not as the tree of a snapshot has them, each with the
