@@ -130,6 +130,9 @@ func (r *Run) recallAltered(events []Event) {
 	r.Altered = slices.DeleteFunc(Doubts(events), func(d Event) bool { return d.Step != "" })
 	for i := range r.Altered {
 		ev := &r.Altered[i]
+		if r.Gone() != nil {
+			continue // which tells it
+		}
 		r.Report(Finding{
 			Code: CodeUnrecordedEnd, Severity: Warning, Subject: r.ID, Source: Source{File: r.Path}, Message: ev.Altered(),
 			Hint: "look whether that was meant; `reprise resume` asks before anything builds on it",

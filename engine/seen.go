@@ -70,8 +70,10 @@ type Wrote struct {
 	// nil.
 	Was *reprise.Listed
 	// Gone says that the branch lost commits: a person is asked, whatever else came of the
-	// attempt.
+	// attempt. Were are the files that it left otherwise, or not at all: where they are as
+	// they were, nothing is asked about an attempt that was cut off.
 	Gone bool
+	Were []reprise.Expected
 }
 
 // Commits is what git has of an attempt.

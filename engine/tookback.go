@@ -117,17 +117,23 @@ func (w *work) tookRuns(ctx context.Context, f *Attempt) (*Wrote, error) {
 		return nil, err
 	}
 	if !f.Recalled || !kept.known() || w.hist.Worktree != nil { // otherwise who took the lease has told it
-		err = w.doubtChanged(f, &kept, missed.Changed)
+		err = w.doubtChanged(f, &kept, missed.Changed, true)
+	}
+	if err == nil { // whatever is answered, they are known until a person gives them up
+		err = w.doubtChanged(f, &kept, missed.Removed, false)
 	}
 	if err != nil || len(missed.Gone) == 0 {
 		return nil, err
+	}
+	if w.hist.Worktree != nil {
+		missed.Were = nil // they are in another folder
 	}
 	gone := missed.Gone
 	if more := len(gone) - maxGone; more > 1 {
 		gone = append(gone[:maxGone:maxGone], fmt.Sprintf("and %d more", more))
 	}
 	return &Wrote{
-		Status: reprise.Unknown, Gone: true,
+		Status: reprise.Unknown, Gone: true, Were: missed.Were,
 		Text: fmt.Sprintf("left the project without %s, still open when it began; %s, in the folder where it worked", strings.Join(gone, ", "), kept.bringsBack(w.prefix(), f, missed.Files)),
 	}, nil
 }
@@ -283,9 +289,9 @@ func (w *work) doubtWritten(ctx context.Context, f *Attempt) error {
 	return err
 }
 
-// doubtChanged records in the journals of other runs that an attempt changed their files. A run
-// that is worked on beside it judges that itself.
-func (w *work) doubtChanged(f *Attempt, kept *kept, changed []project.Changed) error {
+// doubtChanged records in the journals of other runs that an attempt changed or removed their
+// files, and tells it if nothing else does. A run that is worked on beside it judges that itself.
+func (w *work) doubtChanged(f *Attempt, kept *kept, changed []project.Changed, tells bool) error {
 	for _, c := range changed {
 		if w.folders.isState(c.Ref.Path) {
 			continue
@@ -301,7 +307,7 @@ func (w *work) doubtChanged(f *Attempt, kept *kept, changed []project.Changed) e
 		if err != nil {
 			return err
 		}
-		if len(steps) > 0 {
+		if len(steps) > 0 && tells {
 			w.notice(project.ChangedElsewhere(f.Step, c.Ref, steps))
 		}
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,11 +115,25 @@ func WereThere(ev *reprise.Event) (out []string) {
 // again as they were, and what was asked about that.
 func (s *Scope) withoutPutBack(events []reprise.Event) []reprise.Event {
 	alters := func(ev *reprise.Event) bool { return ev.Kind == reprise.StepOverstepped && ev.Step == "" }
-	back := func(ev reprise.Event) bool {
-		return alters(&ev) && len(ev.Expect) > 0 && !slices.ContainsFunc(ev.Expect, func(e reprise.Expected) bool {
+	asWere := func(ev *reprise.Event) bool {
+		return len(ev.Expect) > 0 && !slices.ContainsFunc(ev.Expect, func(e reprise.Expected) bool {
 			is, err := HashIn(s.Files, e.Path)
 			return err != nil || is != e.Before
 		})
+	}
+	back := func(ev reprise.Event) bool { return alters(&ev) && asWere(&ev) }
+	lapsed := map[string]bool{} // the questions whose files are back, as long as no one answered
+	for i := range events {
+		switch ev := &events[i]; {
+		case ev.Question == "":
+		case ev.Kind == reprise.QuestionAsked:
+			lapsed[ev.Question] = asWere(ev)
+		default:
+			lapsed[ev.Question] = false
+		}
+	}
+	if maps.DeleteFunc(lapsed, func(_ string, lapsed bool) bool { return !lapsed }); len(lapsed) > 0 {
+		events = slices.DeleteFunc(slices.Clone(events), func(ev reprise.Event) bool { return lapsed[ev.Question] })
 	}
 	if !slices.ContainsFunc(events, back) {
 		return events

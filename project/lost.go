@@ -186,6 +186,12 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 		f.Source = ends[n-1].Source
 		f.Message = fmt.Sprintf("its files in %s are gone; according to its journal %s, and starting it again would repeat that", l.Ref.Path, wereFinished(namesOf(ends)))
 	}
+	for _, d := range reprise.Doubts((&logged{entries: l.account.Entries}).events()) {
+		if d.Step == "" {
+			f.Message += "; " + d.Altered()
+			f.Hint = "bring it back, or `reprise clean " + reprise.Pasted(l.Ref.ID, "RUN") + "` gives the run up"
+		}
+	}
 	run.State, run.Reason, run.Next = reprise.Unreadable, filesGone, nil
 	run.Report(f)
 	for _, e := range ends[:min(len(ends), maxEnds)] {

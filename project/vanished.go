@@ -23,8 +23,11 @@ type Missed struct {
 	// more acceptance criteria. Files are those that tell of them, or the folders that are
 	// gone with them.
 	Gone, Files []string
-	// Changed are the runs that would be open and whose files say something else.
-	Changed []Changed
+	// Were are those files one by one, as they would be.
+	Were []reprise.Expected
+	// Changed are the runs that would be open and whose files say something else, Removed
+	// those that are gone.
+	Changed, Removed []Changed
 }
 
 // Changed is a run whose files something changed. Marked has an event for each step that it
@@ -87,12 +90,20 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 	}
 	lost, changed := then.lost(), began.lost()
 	var out Missed
+	missing := func(name string) (e reprise.Expected) {
+		e = reprise.Expected{Path: name, Changed: true}
+		if e.Before, err = HashIn(then, name); err == nil {
+			out.Files, out.Were = append(out.Files, name), append(out.Were, e)
+		}
+		return e
+	}
 	but := own.Ref
 	others := func(name string) bool { return !within(name, but.Path) }
 	for _, name := range lost {
 		_, had := measured(then, name)
 		if text, n := measured(fsys, name); text != nil && n < had {
-			out.Gone, out.Files = append(out.Gone, "some acceptance criteria of "+name), append(out.Files, name)
+			out.Gone = append(out.Gone, "some acceptance criteria of "+name)
+			missing(name)
 		}
 	}
 	for _, e := range convention.All() {
@@ -149,7 +160,15 @@ func Vanished(ctx context.Context, dir string, was map[string][]byte, own *repri
 				what = strings.Join(steps, ", ") + " of " + ref.ID
 			}
 			out.Gone = append(out.Gone, what)
-			out.Files = append(out.Files, slices.DeleteFunc(slices.Clone(lost), func(name string) bool { return !seen.names[name] })...)
+			ev := reprise.Event{Kind: reprise.StepOverstepped, Run: (*reprise.Place)(&ref), Text: "removed " + ref.Path}
+			for _, name := range lost {
+				if seen.names[name] {
+					ev.Expect = append(ev.Expect, missing(name))
+				}
+			}
+			if !there {
+				out.Removed = append(out.Removed, Changed{ref, []reprise.Event{ev}})
+			}
 		}
 	}
 	for i, name := range out.Files {
