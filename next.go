@@ -152,7 +152,7 @@ func (o Observed) unsure(r *Run) string {
 
 // ContestsEnd reports whether a finding contradicts that a run is complete.
 func (f Finding) ContestsEnd() bool {
-	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere, CodeDetachedHead, CodeNothingMade}, f.Code)
+	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere, CodeDetachedHead, CodeNothingMade, CodeJournalLost}, f.Code)
 }
 
 // heed starts the agent that a person chose to continue with, whatever else is pending, except

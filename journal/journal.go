@@ -91,6 +91,18 @@ func Names(log string, ref reprise.Ref) bool {
 	return ok && len(rest) == 8
 }
 
+// MadeLog reports whether an agent's log may be that of an attempt at the run of a journal.
+func MadeLog(name, log string) bool {
+	slug := strings.TrimRight(name[:max(len(name)-8, 0)], "-")
+	plain := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(log))
+	return strings.HasPrefix(plain, slug)
+}
+
 // stem is a log's name without what tells two runs of one name apart.
 func stem(ref reprise.Ref) string {
 	var b strings.Builder

@@ -12,30 +12,59 @@ import (
 	"reprise/journal"
 )
 
-// tellForgotten reports an open run that has no journal where an agent's output shows that one
-// was lost: what was begun and done is unknown then, and only a person can say that it goes on.
-func (h *home) tellForgotten(r *reprise.Run) {
-	if !r.State.Open() || len(r.Asks) > 0 || slices.ContainsFunc(h.names, func(name string) bool { return journal.Names(name, r.Ref) }) {
+// tellForgotten reports a run without a journal where an agent's output shows that one was
+// lost: what was begun and done is unknown then, whatever the files say, and only a person
+// can say that it goes on or is complete. The output may be that of a run which is not there
+// any more, if this one was begun and has the step: it may be that run under another name.
+func (h *home) tellForgotten(r *reprise.Run, runs []*reprise.Run) {
+	known := func(ref reprise.Ref) bool {
+		return slices.ContainsFunc(h.names, func(name string) bool { return journal.Names(name, ref) })
+	}
+	if !r.State.Open() && r.State != reprise.Complete || len(r.Asks) > 0 || known(r.Ref) {
 		return
 	}
-	output := outputOf(h.dir, r)
-	if output == "" {
+	logs := outputs(h.dir)
+	of := func(log string) func(*reprise.Run) bool {
+		return func(r *reprise.Run) bool { return strings.HasPrefix(log, r.LogPrefix()) }
+	}
+	at := slices.IndexFunc(logs, func(log string) bool { return of(log)(r) })
+	said := "an agent worked on it here, and the journal that says what was begun and done is gone"
+	if at < 0 && r.State == reprise.Interrupted {
+		at = slices.IndexFunc(logs, func(log string) bool {
+			explained := slices.ContainsFunc(h.names, func(name string) bool { return journal.MadeLog(name, log) })
+			return !explained && !slices.ContainsFunc(runs, of(log)) && attempted(r, log)
+		})
+		said = "an agent worked here on a run that is gone, like its journal: it may be this one under another name"
+	}
+	if at < 0 {
 		return
 	}
 	r.Report(reprise.Finding{
-		Code: reprise.CodeJournalLost, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: output},
-		Message: "an agent worked on it here, and the journal that says what was begun and done is gone",
+		Code: reprise.CodeJournalLost, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: path.Join(outputDir, logs[at])},
+		Message: said,
 		Hint:    "look at what is there; `reprise resume " + reprise.Pasted(r.ID, "RUN") + " --option continue` goes on by its files alone",
 	})
 }
 
-// outputOf is a file with what an agent at work on a run printed here, "" if there is none.
-func outputOf(dir string, r *reprise.Run) string {
-	in := path.Join(durable.StateDir, "logs")
-	logs, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(in))) // without any there is nothing to tell
-	at := slices.IndexFunc(logs, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), r.LogPrefix()) })
-	if at < 0 {
-		return ""
+// attempted reports whether a log is that of an attempt at a step which a run of its layout
+// has.
+func attempted(r *reprise.Run, log string) bool {
+	name := strings.TrimSuffix(log, ".log")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[:i]
 	}
-	return path.Join(in, logs[at].Name())
+	return strings.HasPrefix(log, r.Layout+"-") && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
+		return strings.HasSuffix(name, "."+reprise.TrailerWord(s.ID))
+	})
+}
+
+const outputDir = durable.StateDir + "/logs"
+
+// outputs lists the files with what agents printed here.
+func outputs(dir string) (out []string) {
+	logs, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(outputDir))) // without any there is nothing to tell
+	for _, e := range logs {
+		out = append(out, e.Name())
+	}
+	return out
 }

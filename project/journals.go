@@ -87,13 +87,13 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		switch s.account, recorded = accounts[r]; {
 		case !recorded && len(closed[r]) == 0:
 			v.tellUnrecorded()
-			home.tellForgotten(r)
+			home.tellForgotten(r, runs)
 			continue
 		case !recorded:
 			v.Files = r.Clone()
 			v.believe(closed[r])
 			v.tell(ctx, &s)
-			home.tellForgotten(r)
+			home.tellForgotten(r, runs)
 			continue
 		case s.account == nil:
 			continue

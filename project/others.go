@@ -86,7 +86,7 @@ func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, r
 					open.Base = snap.Tree.Head // it began elsewhere, and this is how it was here
 				}
 				changed, err = res.changedBy(ctx, store, snap, runs, own, &open, environ)
-			case outputOf(store.Dir(), own) == "":
+			case !slices.ContainsFunc(outputs(store.Dir()), func(log string) bool { return strings.HasPrefix(log, own.LogPrefix()) }):
 				continue // it did not run here
 			case err == nil:
 				err = errUnrecorded
