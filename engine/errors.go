@@ -91,7 +91,7 @@ func (e *AnsweredError) Hint() string {
 	case e.By != "" && e.Files:
 		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there; the answer is kept in the run's files, change it there first"
 	case e.By != "":
-		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there, and asks again"
+		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there"
 	case e.Ended:
 		return "`reprise resume RUN --option continue` continues it, and asks again"
 	case e.Why != "":
