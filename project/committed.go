@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,9 +26,10 @@ import (
 
 // restore looks for runs that read files of which git has more. Such a run is shown with
 // what git has, and the files as unread: where it stands is not all that is in them, since
-// agents get them to read. A missing file counts if the run stands differently with it. A
-// run that is missing entirely counts only if another one would be mistaken for it:
-// removing or moving a whole run is deliberate.
+// agents get them to read. A missing file counts even if the run stands the same with it: it
+// may tell of commits or of earlier attempts. One that was only moved does not count. A run
+// that is missing entirely counts only if another one would be mistaken for it: removing or
+// moving a whole run is deliberate.
 func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs []*reprise.Run, opts Options) ([]*reprise.Run, error) {
 	full, err := withLost(ctx, fsys, opts.git)
 	if err != nil || full == nil {
@@ -46,7 +49,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 			}
 			same := at >= 0 && standsAs(runs[at], then)
 			names := slices.DeleteFunc(full.lost(), func(name string) bool {
-				return !seen.names[name] || then.Remade(name) || same && full.gone[name]
+				return !seen.names[name] || then.Remade(name) || full.gone[name] && full.moved(name, then, opts.git)
 			})
 			gone := slices.ContainsFunc(names, func(name string) bool { return full.gone[name] })
 			if len(names) == 0 || at >= 0 && !gone && ours.settles(runs[at], then) || ours.explains(ref, opts.git, names) {
@@ -206,6 +209,43 @@ func (c *committed) lost() (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// moved reports whether a missing file lies elsewhere now: a file of its name tells of the
+// same steps, and is the same, or git does not have it yet.
+func (c *committed) moved(name string, r *reprise.Run, git *reprise.Git) bool {
+	places, had := map[string]int{}, 0
+	for i := range r.Steps {
+		files := map[string]bool{r.Steps[i].Source.File: true}
+		for _, claim := range r.Steps[i].Claims {
+			files[claim.Source.File] = true
+		}
+		if !files[name] {
+			continue
+		}
+		had++
+		for file := range files {
+			places[file]++
+		}
+	}
+	was, err := fs.ReadFile(c, name)
+	for file, n := range places {
+		if err != nil || n < had || file == name || path.Base(file) != path.Base(name) || c.gone[file] {
+			continue
+		}
+		if now, err := fs.ReadFile(c, file); err == nil && (bytes.Equal(now, was) || isNew(git, file)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNew reports whether a file is one that git does not have.
+func isNew(git *reprise.Git, name string) bool {
+	return slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
+		folder := strings.TrimSuffix(c.Path, "/") + "/" // git lists a new folder as a whole
+		return c.Worktree == "" && c.Untracked && (c.Path == name || strings.HasPrefix(name, folder))
+	})
 }
 
 // tell marks files of a run as unread.

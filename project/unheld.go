@@ -81,15 +81,12 @@ func (v *View) tellUnheld(git *reprise.Git) {
 	if r.Unheld = nil; git == nil {
 		return
 	}
-	has := func(name string, untracked bool) bool {
-		return slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
-			folder := strings.TrimSuffix(c.Path, "/") + "/" // git lists a new folder as a whole
-			return c.Worktree == "" && (c.Path == name && (untracked || !c.Untracked) || untracked && c.Untracked && strings.HasPrefix(name, folder))
-		})
+	changed := func(name string) bool {
+		return slices.ContainsFunc(git.Changed, func(c reprise.Change) bool { return c.Worktree == "" && !c.Untracked && c.Path == name })
 	}
 	worked := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return v.History.Step(s.ID).Accepted != nil })
-	list := worked && r.Kind == reprise.KindTasks && r.State == reprise.Complete && !r.Behind && has(r.Path, false)
-	f, names := Unheld(r, v.History, list, func(name string) bool { return has(name, true) })
+	list := worked && r.Kind == reprise.KindTasks && r.State == reprise.Complete && !r.Behind && changed(r.Path)
+	f, names := Unheld(r, v.History, list, func(name string) bool { return changed(name) || isNew(git, name) })
 	if r.Unheld = names; len(names) > 0 {
 		r.Report(f)
 	}
