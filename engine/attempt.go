@@ -31,6 +31,7 @@ type Attempt struct {
 	Number   int
 	Key      string // what its commits carry
 	Began    time.Time
+	dated    time.Time // when it began by the clock that files are dated by, zero if an earlier process started it
 	Recalled bool      // an earlier process started it
 	Told     []string  // questions whose answers it is told
 	Again    time.Time // when a person said to try it again what a run of its own does
@@ -149,6 +150,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 		}
 	}
 	f.Settings, _ = w.hash(path.Join(f.Inside, settings.FileName)) // what cannot be read is unknown
+	f.dated = time.Now()
 	// crash: intent-recorded
 	w.countLaunch(f, 1)
 	return w.setOff(ctx, f)

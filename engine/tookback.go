@@ -279,10 +279,10 @@ func (k *kept) ref() string {
 // doubtWritten records in the journals of other runs that an attempt may have changed their files,
 // where nothing tells how they were. Who took the lease has told that of one that was cut off.
 func (w *work) doubtWritten(ctx context.Context, f *Attempt) error {
-	if w.store == nil || f.Dir == "" || f.Recalled || w.Carried != nil {
+	if w.store == nil || f.Dir == "" || f.Recalled || f.dated.IsZero() || w.Carried != nil {
 		return nil
 	}
-	found, err := project.DoubtAfter(ctx, w.store, w.Now(), w.ref, f.Step)
+	found, err := project.DoubtAfter(ctx, w.store, w.Now(), project.Ending{Of: w.ref, Step: f.Step, Began: f.dated})
 	for _, told := range found {
 		w.notice(told)
 	}

@@ -61,7 +61,7 @@ func ChangedElsewhere(step string, in reprise.Ref, steps []string) reprise.Findi
 // done, and what is changed after that is not the attempt's. What an attempt in a checkout of its
 // own changed there is judged when that is merged. Where nothing is on record to compare with, it
 // may have changed whatever was written to since.
-func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, runs []*reprise.Run, logs map[*reprise.Run]logged, environ []string, by func(reprise.Ref, string) bool) (out []meanwhile, err error) {
+func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, runs []*reprise.Run, logs map[*reprise.Run]logged, environ []string, only *Ending) (out []meanwhile, err error) {
 	for _, own := range runs {
 		log, known := logs[own]
 		if !known {
@@ -69,7 +69,7 @@ func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, r
 		}
 		for _, open := range log.hist.Open() {
 			at := slices.IndexFunc(log.entries, func(e journal.Entry) bool { return e.Event.Kind == reprise.StepStarted && e.Event.Key == open.Key })
-			if at < 0 || !by(own.Ref, open.Step) || open.Base == "" && isChild(own.Step(open.Step), runs, own) {
+			if at < 0 || only != nil && (only.Of != own.Ref || only.Step != open.Step) || open.Base == "" && isChild(own.Step(open.Step), runs, own) {
 				continue
 			}
 			gen := log.entries[at].Generation
@@ -96,7 +96,11 @@ func (res *Result) changedMeanwhile(ctx context.Context, store *durable.Store, r
 			}
 			if err != nil {
 				since = open.At.Add(-coarse)
-				if changed = res.writtenSince(store, runs, own, &open, since); len(changed) > 0 {
+				written := since
+				if only != nil {
+					written = only.Began.Add(-coarse)
+				}
+				if changed = res.writtenSince(store, runs, own, &open, written); len(changed) > 0 {
 					out = append(out, meanwhile{by: own, in: own, told: reprise.Finding{
 						Code: reprise.CodeUnrecordedEnd, Severity: reprise.Warning, Subject: open.Step, Source: reprise.Source{File: own.Path},
 						Message: fmt.Sprintf("whether the attempt at %s changed the files of other runs is unknown: %s", open.Step, err),
@@ -381,16 +385,24 @@ func doubtIn(store *durable.Store, of reprise.Ref, marked []reprise.Event, since
 // lease calls it before anything else, since from then on the attempts may be settled, undone or
 // put away. It returns what is worth telling.
 func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) ([]reprise.Finding, error) {
-	return doubtOthers(ctx, store, now, func(reprise.Ref, string) bool { return true })
+	return doubtOthers(ctx, store, now, nil)
 }
 
-// DoubtAfter is DoubtOthers for an attempt at one step whose end is about to be recorded, where
-// neither git nor a snapshot tells what it changed.
-func DoubtAfter(ctx context.Context, store *durable.Store, now time.Time, of reprise.Ref, step string) ([]reprise.Finding, error) {
-	return doubtOthers(ctx, store, now, func(ref reprise.Ref, s string) bool { return ref == of && s == step })
+// Ending is an attempt at a step of a run whose end is about to be recorded, and when it began by
+// the clock that files are dated by.
+type Ending struct {
+	Of    reprise.Ref
+	Step  string
+	Began time.Time
 }
 
-func doubtOthers(ctx context.Context, store *durable.Store, now time.Time, by func(reprise.Ref, string) bool) (found []reprise.Finding, err error) {
+// DoubtAfter is DoubtOthers for one attempt that ended, where neither git nor a snapshot tells what
+// it changed.
+func DoubtAfter(ctx context.Context, store *durable.Store, now time.Time, a Ending) ([]reprise.Finding, error) {
+	return doubtOthers(ctx, store, now, &a)
+}
+
+func doubtOthers(ctx context.Context, store *durable.Store, now time.Time, only *Ending) (found []reprise.Finding, err error) {
 	names, err := store.Logs()
 	if err != nil {
 		return nil, err
@@ -423,7 +435,7 @@ func doubtOthers(ctx context.Context, store *durable.Store, now time.Time, by fu
 			delete(orphans, name)
 		}
 	}
-	changed, err := res.changedMeanwhile(ctx, store, runs, logs, nil, by)
+	changed, err := res.changedMeanwhile(ctx, store, runs, logs, nil, only)
 	changed = append(changed, inherited(orphans, runs, func(r *reprise.Run) bool { return journalOf(store, names, r) != "" })...)
 	for i := range changed {
 		m := &changed[i]
@@ -449,7 +461,7 @@ func (j *Judgement) changedElsewhere(ctx context.Context, h *home, runs []*repri
 	if opts.Alone || opts.Held != nil || evidence.Life(owner, opts.Now).Life == reprise.Alive {
 		return out
 	}
-	changed, _ := j.changedMeanwhile(ctx, h.store, runs, logs, opts.Environ, func(reprise.Ref, string) bool { return true }) // who stops it asks for no answer
+	changed, _ := j.changedMeanwhile(ctx, h.store, runs, logs, opts.Environ, nil) // who stops it asks for no answer
 	orphans := map[string]logged{}
 	for _, name := range h.names {
 		if slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Gone() == nil && journal.Name(r.Ref) == name }) {
