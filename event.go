@@ -58,6 +58,14 @@ const (
 // branch Text of the remote: the files here are an old copy of it.
 const HandedOver = "handed over"
 
+// HandingOver is the outcome of an EngineLeft before the run is pushed to the branch Text of the
+// remote. While nothing comes after it, whether that arrived is not known. NotHandedOver takes it
+// back: nothing was pushed.
+const (
+	HandingOver   = "handing over"
+	NotHandedOver = "not handed over"
+)
+
 // NotDone is the outcome of a StepReset for a step that only the files called done: what is
 // done of it stays so.
 const NotDone = "not done"

@@ -40,6 +40,8 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		last := j.lastHere(homes, r, opts)
 		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver {
 			r.Report(handedOver(r, r.ID, last.Text))
+		} else if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandingOver {
+			r.Report(handingOver(r, last.Text))
 		} else if file, outer := j.fleetMark(homes, r); file != "" {
 			r.Report(onFleet(r, outer, file))
 		}

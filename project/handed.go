@@ -31,6 +31,16 @@ func handedOver(r *reprise.Run, outer, branch string) reprise.Finding {
 	return partOf(f, r, outer)
 }
 
+// handingOver reports that a run was being pushed to a branch of the remote for the fleet, and that
+// whether it arrived is not known here.
+func handingOver(r *reprise.Run, branch string) reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
+		Message: "it was being handed to the fleet when that was cut off: it may be on the branch " + branch + " of the remote, where the fleet can work on it",
+		Hint:    fmt.Sprintf("`reprise-fleet resume %[1]s` finds that out and hands it over; `reprise-fleet stop %[1]s` after that names the commands that continue it on one machine", reprise.Pasted(r.ID, "RUN")),
+	}
+}
+
 // onFleet reports that the fleet has a run open, as part of the run outer, as its branch says,
 // which is checked out here.
 func onFleet(r *reprise.Run, outer, file string) reprise.Finding {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -27,11 +26,13 @@ type localCopy struct {
 	branch string // the ref that is checked out, "" if none is
 	alone  bool   // it is a branch that no checkout has
 
-	ours  []journal.Entry // its journal, without the notes at the end that it was handed over
-	files bool            // it has files of the run, or something of it on record: it could be worked on
-	said  bool            // it says that it was handed over, or that the fleet has the run
-	loose []string        // files of the run that are not committed in it, from the top of the repository
-	store *durable.Store  // whose lease is held, nil for none
+	ours   []journal.Entry // its journal, without the notes at the end that it was handed over
+	files  bool            // it has files of the run, or something of it on record: it could be worked on
+	said   bool            // it says that it was handed over, or that the fleet has the run
+	last   string          // the last note at the end, "" for none
+	loose  []string        // files of the run that are not committed in it, from the top of the repository
+	hidden string          // the workflow file of the run, if it is in no commit and git ignores it
+	store  *durable.Store  // whose lease is held, nil for none
 }
 
 // copies finds what the clone may have of a run: all of its checkouts, whatever they have
@@ -191,11 +192,15 @@ func (h *handing) read(c *localCopy) error {
 		return fmt.Errorf("hand over %s: read what %s has of it: %w", h.ref.ID, c.dir, err)
 	}
 	n := len(ours)
-	for n > 0 && ours[n-1].Event.Kind == reprise.EngineLeft && ours[n-1].Event.Outcome == reprise.HandedOver {
+	for n > 0 && isNote(&ours[n-1].Event) {
 		n--
 	}
 	_, err = os.Lstat(filepath.Join(h.root(c), filepath.FromSlash(durable.FleetMark(journal.Name(h.ref)))))
-	c.ours, c.said = ours[:n], n < len(ours) || err == nil
+	c.ours, c.said, c.last = ours[:n], err == nil, ""
+	if n < len(ours) {
+		c.last = ours[len(ours)-1].Event.Outcome
+		c.said = c.said || c.last == reprise.HandedOver
+	}
 	// A list of tasks is there before anyone begins it.
 	_, err = os.Lstat(filepath.Join(h.root(c), filepath.FromSlash(h.ref.Path)))
 	c.files = n > 0 || !errors.Is(err, fs.ErrNotExist)
@@ -224,29 +229,6 @@ func (h *handing) release() {
 			_ = c.store.Release()
 		}
 	}
-}
-
-// note has every copy say that the fleet has the run, also one with nothing on record: its files
-// alone say that there is something to do.
-func (h *handing) note(ctx context.Context, best *localCopy) error {
-	for _, c := range h.copies {
-		if c.dir == "" || c != best && (c.said || !c.files) {
-			continue
-		}
-		if c.store == nil {
-			if err := h.take(ctx, c); err != nil {
-				return err
-			}
-		}
-		j, err := journal.Open(c.store, convention.Find(h.ref.Layout), h.ref)
-		if err == nil {
-			err = j.Note(reprise.Event{Kind: reprise.EngineLeft, At: time.Now(), Actor: "reprise-fleet", Outcome: reprise.HandedOver, Text: Branch(h.ref.ID)})
-		}
-		if err != nil {
-			return fmt.Errorf("hand over %s: note it in %s: %w", h.ref.ID, c.dir, err)
-		}
-	}
-	return nil
 }
 
 // ahead is the copy that has all that any other has, and what the remote has not; nil if none

@@ -76,7 +76,7 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		if err != nil {
 			return err
 		}
-		if err := h.note(ctx, best); err != nil {
+		if err := h.note(ctx, nil, reprise.HandedOver); err != nil {
 			return err
 		}
 		return f.track(ctx, ref.ID)
@@ -181,15 +181,17 @@ func recorded(root string, ref reprise.Ref) ([]journal.Entry, error) {
 // that git ignores. An index of our own is used: nothing is changed there.
 func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string, err error) {
 	if from.dir == "" {
-		err = (&Checkout{Dir: h.Clone, mirror: h.mirror}).Push(ctx, from.base, h.branch(), h.was)
-		h.was = from.base
-		return nil, err
+		return nil, h.push(ctx, &Checkout{Dir: h.Clone, mirror: h.mirror}, from.base, from)
 	}
 	c, err := h.mirror.Checkout(ctx, from.base, "reprise-begin")
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
+	// The branch is not about to be handed over: its journal ends with what was done.
+	if err := h.takeBack(ctx); err != nil {
+		return nil, err
+	}
 	own, err := h.journalsOf(ctx, h.root(from))
 	if err != nil {
 		return nil, err
@@ -211,9 +213,10 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	if err != nil {
 		return nil, err
 	}
-	err = in.Push(ctx, commit, h.branch(), h.was)
-	h.was = commit
-	return ignored, errors.Join(err, h.fetch(ctx, commit))
+	if err := h.push(ctx, in, commit, from); err != nil {
+		return ignored, err
+	}
+	return ignored, h.fetch(ctx, commit)
 }
 
 // journalsOf names the journals that are brought with the run. Runs of the same layout and another

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/engine"
 	"reprise/project"
 )
 
@@ -19,7 +20,8 @@ import (
 // the checkout has, too, is one that it can be merged with later.
 
 // uncommitted are the files of a run that a copy has and no commit: its state and that of the runs
-// inside it, and what their journals say that they wrote or left. What git ignores is not among them.
+// inside it, what their journals say that they wrote or left, and the workflow file that it was begun
+// from. What git ignores is not among them.
 func (h *handing) uncommitted(ctx context.Context, c *localCopy) (out []string, err error) {
 	if c.dir == "" || !c.files {
 		return nil, nil
@@ -29,7 +31,10 @@ func (h *handing) uncommitted(ctx context.Context, c *localCopy) (out []string, 
 		args = append(args, ":(exclude,literal)"+dir)
 	}
 	listed, err := git(ctx, c.dir, nil, args...)
-	if err != nil || listed == "" {
+	if err != nil {
+		return nil, err
+	}
+	if c.hidden, err = h.hiddenFlow(ctx, c); err != nil || listed == "" {
 		return nil, err
 	}
 	folders, files, err := h.filesOf(h.root(c))
@@ -51,8 +56,19 @@ func (h *handing) uncommitted(ctx context.Context, c *localCopy) (out []string, 
 	return slices.Sorted(maps.Keys(of)), nil
 }
 
+// hiddenFlow is the workflow file that a run was begun from, if git ignores it and has it in no
+// commit: no worker would have it. It is "" otherwise.
+func (h *handing) hiddenFlow(ctx context.Context, c *localCopy) (string, error) {
+	flow, _ := engine.Origin(h.root(c), h.ref)
+	if flow == "" {
+		return "", nil
+	}
+	flow = path.Join(h.Folder, flow)
+	return git(ctx, c.dir, nil, "ls-files", "--others", "--ignored", "--exclude-standard", "--", ":(literal)"+flow)
+}
+
 // filesOf are the files of a run and of those inside it, from the top of the repository: the folders
-// or files with their state, and the files that are on record.
+// or files with their state, the workflow file that it was begun from, and the files that are on record.
 func (h *handing) filesOf(root string) (state []string, files map[string]bool, err error) {
 	var inside []reprise.Ref
 	if _, gone := os.Lstat(filepath.Join(root, filepath.FromSlash(h.ref.Path))); gone == nil { // a journal may be all there is
@@ -61,6 +77,11 @@ func (h *handing) filesOf(root string) (state []string, files map[string]bool, e
 		}
 	}
 	files = map[string]bool{}
+	if flow, _ := engine.Origin(root, h.ref); flow != "" {
+		if _, gone := os.Lstat(filepath.Join(root, filepath.FromSlash(flow))); gone == nil {
+			files[path.Join(h.Folder, flow)] = true
+		}
+	}
 	var note func(reprise.Event)
 	note = func(ev reprise.Event) {
 		for _, name := range ev.Left {
@@ -96,8 +117,12 @@ func (h *handing) filesOf(root string) (state []string, files map[string]bool, e
 
 // committed checks that nothing of the run is uncommitted in the copy that is handed over.
 func (h *handing) committed(best *localCopy) error {
-	if best == nil || len(best.loose) == 0 {
+	if best == nil || len(best.loose) == 0 && best.hidden == "" {
 		return nil
+	}
+	if best.hidden != "" {
+		return h.refuse(Uncommitted, fmt.Sprintf("the fleet takes what is committed, and the workflow file that it was begun from is not in %s, where git ignores it: %s", best.dir, best.hidden),
+			strings.Replace(project.CommitHint(best.dir, h.ref.ID, []string{best.hidden}), " add -- ", " add -f -- ", 1)+", then this command again")
 	}
 	return h.refuse(Uncommitted, fmt.Sprintf("the fleet takes what is committed, and this is not in %s: %s", best.dir, strings.Join(best.loose, ", ")),
 		project.CommitHint(best.dir, h.ref.ID, best.loose)+", then this command again; nothing else that is not committed leaves the checkout")

@@ -51,7 +51,9 @@ func Main(args []string, out, errOut io.Writer) int {
 		cancel()
 	}()
 	var code int
-	if err := root.ExecuteContext(ctx); err != nil {
+	if err := root.ExecuteContext(ctx); err != nil && ctx.Err() != nil {
+		code = a.failed(&interruptedError{err})
+	} else if err != nil {
 		code = a.failed(err)
 	} else {
 		code = a.code
@@ -69,6 +71,17 @@ const (
 	interrupted = 130
 	terminated  = 143
 )
+
+// interruptedError says that a person ended a command before it was done. What failed by that is
+// of no use to anyone.
+type interruptedError struct{ error }
+
+func (e *interruptedError) Error() string { return "interrupted before it was done" }
+
+// Hint says what a person can do.
+func (e *interruptedError) Hint() string {
+	return "type the same command again, which does nothing twice"
+}
 
 // root is the command that has all others.
 func (a *app) root(out, errOut io.Writer) *cobra.Command {
@@ -101,7 +114,10 @@ func (a *app) failed(err error) int {
 	var untold *temporal.UntoldError
 	var none *serviceerror.NotFound
 	var namespace *serviceerror.NamespaceNotFound
+	var cut *interruptedError
 	switch {
+	case errors.As(err, &cut):
+		code = interrupted
 	case !a.began:
 		code = misused
 	case temporal.Unreachable(err):
