@@ -33,7 +33,7 @@ func TestA_fault_in_a_file_is_marked_where_it_stands(t *testing.T) {
 // What reprise calls a misuse, this program does as well, before it asks a server. (issue 19)
 func TestMisuse_has_the_code_of_reprise(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"nosuch", "run", "run x --nosuch", "resume", "status --json one two", "stop a b"} {
+	for _, line := range []string{"nosuch", "run", "run x --nosuch", "resume", "status --json one two", "stop a b", "run x --heartbeat -5s", "run x --heartbeat 1ms", "resume x --parallel 100", "resume x --parallel 0", "run x --landings 0"} {
 		var out, errOut bytes.Buffer
 		if code := Main(strings.Fields(line), &out, &errOut); code != 2 || errOut.Len() == 0 {
 			t.Errorf("%s: exit %d, %s", line, code, errOut.String())

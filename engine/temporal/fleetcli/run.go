@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,9 +36,22 @@ func (f *follows) add(a *app, cmd *cobra.Command) {
 	flags.BoolVar(&f.detach, "detach", false, "return as soon as the run is on the server")
 	flags.BoolVar(&f.wait, "wait", false, "follow it through usage limits and outages instead of ending with code 75")
 	flags.StringVar(&f.Choice.Until, "until", "", "stop once this step is closed")
-	flags.IntVar(&f.Parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
-	flags.IntVar(&f.Landings, "landings", temporal.DefaultLandings, "after how many landed attempts the history on the server begins anew")
-	flags.DurationVar(&f.Heartbeat, "heartbeat", temporal.DefaultHeartbeat, "how long a worker may be silent before it counts as lost")
+	f.Landings, f.Heartbeat = temporal.DefaultLandings, temporal.DefaultHeartbeat
+	within(cmd, "parallel", "run up to `N` steps at once, 1 to 64 (default: what the settings say)", &f.Parallel, strconv.Atoi, 1, 64)
+	within(cmd, "landings", fmt.Sprintf("after how many landed attempts, `N`, the history on the server begins anew (default %d)", f.Landings), &f.Landings, strconv.Atoi, 1, 10_000)
+	within(cmd, "heartbeat", fmt.Sprintf("how long a worker may be silent before it counts as lost, as `TIME` (default %s)", f.Heartbeat), &f.Heartbeat, time.ParseDuration, time.Second, 24*time.Hour)
+}
+
+// within adds a flag whose value lies between two others.
+func within[T int | time.Duration](cmd *cobra.Command, name, usage string, to *T, parse func(string) (T, error), least, most T) {
+	cmd.Flags().Func(name, usage, func(text string) error {
+		v, err := parse(text)
+		if err != nil || v < least || v > most {
+			return fmt.Errorf("it can be %v to %v", least, most)
+		}
+		*to = v
+		return nil
+	})
 }
 
 func (a *app) run() *cobra.Command {
