@@ -23,7 +23,7 @@ func (q *Question) Option(words string) string {
 	if n, err := strconv.Atoi(sameWords(words)); err == nil && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1]
 	}
-	if notYet(words) && slices.Equal(q.Options, actionAnswers()) {
+	if notYet(words) && q.isAction() {
 		return NotYet
 	}
 	said := sameWords(beforeWhy(words))
@@ -48,6 +48,8 @@ func actionAnswers() []string { return []string{ActionDone, NotYet, ActionSkip} 
 // HumanAction turns q into a question about something a person does. The only answers are
 // done, not done yet, and skipped.
 func (q *Question) HumanAction() { q.Options, q.Closed = actionAnswers(), true }
+
+func (q *Question) isAction() bool { return slices.Equal(q.Options, actionAnswers()) }
 
 // Postpones reports whether an answer only says "not done yet" or "not now". Such an
 // answer is kept as a note and the question stays open.
@@ -83,12 +85,15 @@ func (q *Question) option(words string) string {
 }
 
 // Choose returns an answer in the form in which it is stored. A closed question accepts
-// only its options; any other question accepts every answer.
+// only its options, and for what a person must do also words that say none of them: not yet,
+// and why. Any other question accepts every answer.
 func (q *Question) Choose(answer string) (string, error) {
 	option := q.Option(answer)
 	switch {
 	case !q.Closed || len(q.Options) == 0:
 		return answer, nil
+	case option == "" && q.isAction() && strings.ContainsFunc(answer, unicode.IsLetter):
+		return NotYet + ": " + strings.TrimSpace(answer), nil
 	case option == "":
 		return "", &NotOfferedError{Question: q.ID, Answer: answer, Options: q.Options}
 	case q.Postpones(answer) && notYet(answer):

@@ -7,6 +7,7 @@ const (
 	CodePermission        = "permission"             // the file system refused to let us read or write it
 	CodeNotRegular        = "not-regular-file"       // a FIFO, device or folder where a file belongs
 	CodeLinkOutside       = "link-out-of-tree"       // the link leaves the project and is not followed
+	CodeEncoding          = "text-encoding"          // text that is not UTF-8; it is not read
 	CodeTooLarge          = "file-too-large"         // larger than the limit; the rest is unknown
 	CodeDamagedLine       = "damaged-line"           // one line or record is lost, the rest was read
 	CodeSalvaged          = "salvaged"               // not well-formed; read line by line instead

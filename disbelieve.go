@@ -57,10 +57,7 @@ func (r *Run) recallRemoved(events []Event) {
 		if r.Step(ev.Step) != nil {
 			continue
 		}
-		at, whose := Source{File: r.declares(ev.Listed)}, ", whose job it was not,"
-		if ev.By == ev.Step {
-			whose = ""
-		}
+		at := Source{File: r.declares(ev.Listed)}
 		s := Step{ID: ev.Step, Title: ev.Listed.Title, Path: r.Path, Status: Skipped, Source: at}
 		if !out[ev.Step] {
 			s.Status, s.Removed = Unknown, ev.Listed
@@ -70,7 +67,7 @@ func (r *Run) recallRemoved(events []Event) {
 		}
 		r.Report(Finding{
 			Code: CodeStepsChanged, Severity: Warning, Subject: ev.Step, Source: at,
-			Message: ev.Step + " was open and is no longer listed: the attempt at " + ev.By + whose + " removed it",
+			Message: ev.Step + " was open and is no longer listed: it was removed " + SinceAttempt(ev.By),
 			Hint:    "`reprise resume` asks whether to put it back, or does what you answered; nothing is complete before that is settled",
 		})
 		if r.State == Complete {
@@ -141,10 +138,14 @@ func (r *Run) recallAltered(events []Event) {
 	}
 }
 
-// Altered says what an attempt at another run did to the files.
+// Altered says what something else did to the files since an attempt at another run began.
 func (ev *Event) Altered() string {
-	return "the attempt at " + ev.By + ", whose job it was not, " + ev.Text
+	return SinceAttempt(ev.By) + ", something other than this run " + ev.Text
 }
+
+// SinceAttempt says when something was changed that an attempt was not there to change. That
+// is all that is known: it may have been the attempt, a person, an editor or git.
+func SinceAttempt(by string) string { return "since the attempt at " + by + " began" }
 
 // askAgain reopens questions that only the files call answered.
 func (r *Run) askAgain(asked map[string]*Question) {
@@ -216,7 +217,7 @@ func (r *Run) disbelieve(own bool) {
 			s.Status, s.Claimed = Unknown, true
 			message := s.ID + " is marked " + is + " in the files of the run, but its journal, which records all the work, has no end of it"
 			if s.oversteppedBy != "" {
-				message = s.ID + " is marked " + is + ", but the attempt at " + s.oversteppedBy + ", whose job it was not, marked it"
+				message = s.ID + " is marked " + is + ", but not by an attempt at it: that was written " + SinceAttempt(s.oversteppedBy)
 			}
 			r.Report(Finding{
 				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.Said(), Message: message,
@@ -313,7 +314,7 @@ func (r *Run) excused(s *Step) {
 	if s.Status.Closed() {
 		return
 	}
-	why := "the attempt at " + s.oversteppedBy + ", whose job it was not, marked it optional"
+	why := "it was marked optional " + SinceAttempt(s.oversteppedBy)
 	r.Report(Finding{
 		Code: CodeStepsChanged, Severity: Warning, Subject: s.ID, Source: s.Said(),
 		Message: s.ID + " had to be done: " + why,

@@ -33,7 +33,7 @@ const (
 	// The following are written to the journal only.
 	StepResolved  EventKind = "step_resolved"  // how an interrupted attempt was settled: Outcome is landed, rerun or ask
 	StepHeld      EventKind = "step_held"      // an attempt left everything it should, Expect and Work, and its work is not committed yet; Text is why
-	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; does not count as an attempt
+	StepDeferred  EventKind = "step_deferred"  // a limit or an outage: not to be started again before Until; does not count as an attempt; Text is why
 	WorktreeReady EventKind = "worktree_ready" // a checkout is complete; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
 	// A session of an agent CLI reported, through a hook, where it stands; see
@@ -64,6 +64,13 @@ const HandedOver = "handed over"
 const (
 	HandingOver   = "handing over"
 	NotHandedOver = "not handed over"
+)
+
+// AwaitsLimit and AwaitsOutage are the outcomes of a StepDeferred that say what is waited for.
+// Without one, that is not known.
+const (
+	AwaitsLimit  = "limit"
+	AwaitsOutage = "outage"
 )
 
 // NotDone is the outcome of a StepReset for a step that only the files called done: what is

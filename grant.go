@@ -25,6 +25,12 @@ const (
 	refuse    = "refuse"
 )
 
+// AllowMore is what a person can do where no answer allows a call.
+const AllowMore = "set `approve: all` for the agent in reprise.yaml"
+
+// Refused reports whether the answer to a question about a refused call is to refuse it.
+func (q *Question) Refused() bool { return q.Closed && q.Option(q.Answer) == refuse }
+
 // Options are the answers to choose from. They show literally what is granted.
 func (g *Grant) Options() []string {
 	once := allowOnce

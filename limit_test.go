@@ -56,3 +56,19 @@ func TestX8_a_run_waits_until_the_first_of_its_limits_ends(t *testing.T) {
 		}
 	}
 }
+
+func TestWhat_a_run_waits_for_is_named_as_far_as_it_is_known(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for outcome, want := range map[string]string{
+		AwaitsLimit:  "waits for a limit until 2026-03-01 14:00 UTC (why)",
+		AwaitsOutage: "waits for an outage until 2026-03-01 14:00 UTC (why)",
+		"":           "waits for a limit or an outage until 2026-03-01 14:00 UTC (why)",
+	} {
+		r := &Run{State: Interrupted, Steps: []Step{{ID: "a", Status: Pending}}, Next: []Unit{{ID: "a"}}}
+		r.Recall([]Event{{Kind: StepStarted, Step: "a", Attempt: 1, At: at}, {Kind: StepDeferred, Step: "a", Attempt: 1, At: at, Until: at.Add(2 * time.Hour), Account: "x", Outcome: outcome, Text: "why"}})
+		if got := r.Awaits(); got != want {
+			t.Errorf("%q: %q", outcome, got)
+		}
+	}
+}

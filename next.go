@@ -91,7 +91,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.because("it is left to a person: doing it once more, or leaving it out")
 	case r.State.Open() && r.Until.After(o.Now) && r.Until.Sub(o.Now) <= LongestLimit:
 		d.State, d.Action = Waiting, Wait
-		d.because("waits for a limit or an outage until " + r.Until.UTC().Format("2006-01-02 15:04 MST"))
+		d.because(r.Awaits())
 	default:
 		d.start(r)
 	}
@@ -165,6 +165,22 @@ func (d *Decision) heed(r *Run, c Choice) {
 	if len(units) > 0 {
 		d.Action, d.Units, d.Point = Start, units, &units[0]
 	}
+}
+
+// Awaits says what a run waits for whose limit has not ended.
+func (r *Run) Awaits() string {
+	what := "a limit or an outage"
+	switch r.Awaited {
+	case AwaitsLimit:
+		what = "a limit"
+	case AwaitsOutage:
+		what = "an outage"
+	}
+	says := "waits for " + what + " until " + r.Until.UTC().Format("2006-01-02 15:04 MST")
+	if r.Limit != "" {
+		says += " (" + r.Limit + ")"
+	}
+	return says
 }
 
 // waits lists the open steps that questions are about, if the files alone would let the

@@ -197,10 +197,23 @@ func (g *Git) LastActivity(r *Run) (at time.Time, known bool) {
 // results are otherwise those of ContentAt.
 func (g *Git) MadeAt(name string) (at time.Time, listed bool) {
 	c, listed := g.contentIn(name)
-	if !c.Authored.IsZero() && c.Authored.Before(c.At) {
-		return c.Authored, listed
+	return c.made(), listed
+}
+
+// CommitAt returns when the content of a listed commit was made, zero if it is not listed.
+func (g *Git) CommitAt(hash string) time.Time {
+	i := slices.IndexFunc(g.Commits, func(c Commit) bool { return c.Hash == hash })
+	if i < 0 {
+		return time.Time{}
 	}
-	return c.At, listed
+	return g.Commits[i].made()
+}
+
+func (c *Commit) made() time.Time {
+	if !c.Authored.IsZero() && c.Authored.Before(c.At) {
+		return c.Authored
+	}
+	return c.At
 }
 
 // ContentAt returns when a commit last changed a file's content, under whatever name. The

@@ -137,8 +137,8 @@ func (r *Run) recall(events []Event, own bool) {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}
 	told.unused(r)
-	if end := limits.first(); end.After(r.Until) {
-		r.Until = end
+	if first := limits.first(); first.Until.After(r.Until) {
+		r.Until, r.Limit, r.Awaited = first.Until, first.Text, first.Outcome
 	}
 	if begun && r.State == NotStarted {
 		r.State = Interrupted
@@ -224,7 +224,7 @@ const LongestLimit = 8 * 24 * time.Hour
 
 // limits are the limits that steps ran into and that have not been retried since, by
 // step.
-type limits map[string]time.Time
+type limits map[string]Event
 
 func (l *limits) add(ev *Event) {
 	switch ev.Kind {
@@ -234,21 +234,20 @@ func (l *limits) add(ev *Event) {
 		if *l == nil {
 			*l = limits{}
 		}
-		(*l)[ev.Step] = ev.Until
+		(*l)[ev.Step] = *ev
 	case StepStarted, StepFinished, StepSkipped, StepFailed, StepBlocked:
 		delete(*l, ev.Step)
 	}
 }
 
 // first returns when the first of them expires, so that something can be done.
-func (l limits) first() time.Time {
-	var at time.Time
-	for _, until := range l {
-		if at.IsZero() || until.Before(at) {
-			at = until
+func (l limits) first() (first Event) {
+	for _, ev := range l {
+		if first.Until.IsZero() || ev.Until.Before(first.Until) || ev.Until.Equal(first.Until) && ev.Step < first.Step {
+			first = ev
 		}
 	}
-	return at
+	return first
 }
 
 func (s *Step) recall(ev *Event, at int) {

@@ -30,10 +30,12 @@ type Asked struct {
 	Subject string   `json:"subject,omitempty"` // a gap, a task group
 	Options []string `json:"options,omitempty"`
 	// Closed is for our own questions and Own for those of agents; see Question. Grant is
-	// for questions about a refused call; an agent's reply cannot set it.
+	// for questions about a refused call, which are Denied, where something is known that
+	// would allow it; an agent's reply cannot set them.
 	Closed bool   `json:"-"`
 	Own    string `json:"-"`
 	Grant  *Grant `json:"-"`
+	Denied bool   `json:"-"`
 }
 
 // Question returns the question before it is recorded.

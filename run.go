@@ -163,8 +163,10 @@ type Run struct {
 	Life  string    `json:",omitempty"`
 	Began time.Time `json:",omitzero"`
 	// Until is when the limit expires that its next step ran into, or zero. Whether that
-	// has passed depends on the clock.
-	Until time.Time
+	// has passed depends on the clock. Limit is what was said of it then, "" if nothing, and
+	// Awaited whether it is AwaitsLimit or AwaitsOutage, "" if that is unknown.
+	Until          time.Time
+	Limit, Awaited string `json:",omitempty"`
 
 	// Steps are in the order in which they would be done.
 	Steps []Step

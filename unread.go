@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -42,6 +43,9 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	for i := range r.Findings {
 		switch f := &r.Findings[i]; {
 		case f.Severity != Blocking:
+		case f.Code == CodeEncoding:
+			name := Pasted(f.Source.File, "FILE")
+			f.Hint = "`iconv -f UTF-16 -t UTF-8 " + name + " > " + name + ".utf8 && mv " + name + ".utf8 " + name + "` converts it"
 		case f.Code == CodePermission:
 			f.Hint = permit(f.Source.File)
 		case f.Code == CodeNotRegular:
@@ -108,11 +112,17 @@ func (r *Run) Damaged() bool {
 }
 
 // Restorable reports whether a file was read but could not be used. Another version would
-// not help if the file itself cannot be opened.
+// not help if the file itself cannot be opened, or is whole in another encoding.
 func (r *Run) Restorable(file string) bool {
 	return slices.Contains(r.Unread, file) && !slices.ContainsFunc(r.Findings, func(f Finding) bool {
-		return f.Source.File == file && (f.Code == CodePermission || f.Code == CodeNotRegular || f.Code == CodeLinkOutside)
+		return f.Source.File == file && Unopened(f.Code)
 	})
+}
+
+// Unopened reports whether a finding's code says that nothing of a file was read, and not that
+// it is damaged.
+func Unopened(code string) bool {
+	return slices.Contains([]string{CodePermission, CodeNotRegular, CodeLinkOutside, CodeEncoding}, code)
 }
 
 // Remade reports whether a file is the output of an open step, and nothing after that
@@ -185,7 +195,9 @@ func (w *witness) tryOpen(r *Run) {
 		if f, err := w.Open(name); err == nil {
 			defer f.Close()
 			head, err := io.ReadAll(io.LimitReader(f, maxHead))
-			if w.saw(name, err); err == nil && path.Ext(name) == ".md" && Garbled(head) {
+			if w.saw(name, err); err == nil && UTF16(head) {
+				w.Unread(Finding{Code: CodeEncoding, Source: Source{File: name}, Message: IsUTF16})
+			} else if err == nil && path.Ext(name) == ".md" && Garbled(head) {
 				w.Unread(Finding{
 					Code: CodeUnreadable, Source: Source{File: name}, Message: "it holds no text, so what it tells of the run is unknown",
 					Hint: "look for another copy or a backup",
@@ -207,6 +219,14 @@ func (w *witness) tryOpen(r *Run) {
 
 // maxHead is how much of a file is read to determine whether it is text.
 const maxHead = 4 << 10
+
+// IsUTF16 is what is to say of a file that UTF16 tells of.
+const IsUTF16 = "it is UTF-16, and only UTF-8 is read and written"
+
+// UTF16 reports whether a file begins as text in UTF-16, which is whole and not damaged.
+func UTF16(data []byte) bool {
+	return bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})
+}
 
 // Garbled reports whether at least one byte in ten is NUL or invalid UTF-8. That is not
 // text, not even in another encoding.

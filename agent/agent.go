@@ -97,6 +97,7 @@ type Result struct {
 	Outcome Outcome
 	Reason  string // one sentence, for people
 	Until   time.Time
+	Awaits  string // for Limited: reprise.AwaitsLimit or reprise.AwaitsOutage, "" if that is not known
 	Account string // what a limit holds for, if it says so
 	Session string // the session it ran in
 	Exit    int

@@ -3,6 +3,8 @@ package agent
 import (
 	"testing"
 	"time"
+
+	"reprise"
 )
 
 func TestWords_of_errors(t *testing.T) {
@@ -28,6 +30,13 @@ func TestWords_of_errors(t *testing.T) {
 		{0, "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", NeedsSetup},
 		// An outage is waited for, and costs no attempt.
 		{529, "Overloaded", Limited},
+		{0, "We’re currently experiencing high demand, which may cause temporary errors.", Limited}, // codex, for a 500
+		{0, "unexpected status 529 <unknown status code>: Unknown error, url: http://127.0.0.1:45037/v1/responses", Limited},
+		{0, "unexpected status 501 Not Implemented: Unknown error, url: http://127.0.0.1:1/v1/responses", Limited},
+		{0, "unexpected status 422 Unprocessable Entity: Unknown error, url: http://127.0.0.1:529/v1/responses", Failed},
+		{0, "unexpected status 401 Unauthorized: Incorrect key, url: http://127.0.0.1:1/v1/responses", NeedsSetup},
+		{0, "[API Error: 502 no body]", Limited},                                                 // qwen
+		{0, "Attempt 3 failed with status 500. Retrying with backoff... _ApiError: {}", Limited}, // gemini
 		{503, "", Limited},
 		{0, "connect ECONNREFUSED 203.0.113.7:443", Limited},
 		{0, "getaddrinfo ENOTFOUND api.example.org", Limited},
@@ -40,6 +49,36 @@ func TestWords_of_errors(t *testing.T) {
 	} {
 		if got := explain(tc.status, tc.text, noon); got.outcome != tc.want {
 			t.Errorf("%d %q is %s, want %s", tc.status, tc.text, got.outcome, tc.want)
+		}
+	}
+}
+
+// What a run waits for is on record in a few words, and whether it is a limit or an outage.
+func TestWhat_is_waited_for_is_said_in_short(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status             int
+		text, awaits, want string
+	}{
+		{0, "Credit balance is too low", reprise.AwaitsLimit, "Credit balance is too low"},
+		{0, "You've hit your session limit · resets 7pm (Europe/Berlin)", reprise.AwaitsLimit, "You've hit your session limit"},
+		{0, "Claude AI usage limit reached|1767366000", reprise.AwaitsLimit, "Claude AI usage limit reached"},
+		{0, "Quota exceeded. Check your plan and billing details.", reprise.AwaitsLimit, "Quota exceeded"},
+		{0, "exceeded retry limit, last status: 429 Too Many Requests", reprise.AwaitsLimit, "429 Too Many Requests"},
+		{429, "Slow down.", reprise.AwaitsLimit, "status 429"},
+		{0, `{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}`, reprise.AwaitsLimit, "Resource has been exhausted"},
+		{529, "API Error: 529 status code (no body). This is a server-side issue, usually temporary — try again in a moment.", reprise.AwaitsOutage, "status 529"},
+		{500, "API Error: 500 Internal server error. This is a server-side issue, usually temporary — try again in a moment.", reprise.AwaitsOutage, "500 Internal server error"},
+		{0, "We’re currently experiencing high demand, which may cause temporary errors.", reprise.AwaitsOutage, "We’re currently experiencing high demand"},
+		{0, "unexpected status 529 <unknown status code>: Unknown error, url: http://127.0.0.1:45037/v1/responses", reprise.AwaitsOutage, "status 529"},
+		{0, "unexpected status 503 Service Unavailable: Unknown error, url: http://127.0.0.1:1/v1/responses", reprise.AwaitsOutage, "unexpected status 503 Service Unavailable"},
+		{0, "Reconnecting... 1/1 (Connection failed: error sending request)", reprise.AwaitsOutage, "Connection failed"},
+		{0, "API Error: Unable to connect to API (ConnectionRefused)", reprise.AwaitsOutage, "Unable to connect to API"},
+		{0, "connect ECONNREFUSED 203.0.113.7:443", reprise.AwaitsOutage, "connect ECONNREFUSED 203.0.113.7"},
+		{0, "Attempt 3 failed. Retrying with backoff... Error: exception TypeError: fetch failed sending request", reprise.AwaitsOutage, "fetch failed sending request"},
+	} {
+		if got := explain(tc.status, tc.text, noon); got.outcome != Limited || got.awaits != tc.awaits || got.reason != tc.want {
+			t.Errorf("%q: %s, %s %q, want %s %q", tc.text, got.outcome, got.awaits, got.reason, tc.awaits, tc.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -23,7 +22,16 @@ func readClaude(s *stream, e loose.Value) string {
 		case "api_retry":
 			s.waits = explain(int(e.Number("error_status")), e.Text("error"), s.now())
 		case "permission_denied":
-			s.denied(s.opened(e.Text("tool_use_id")))
+			why := denial{never: e.Text("decision_reason_type") == "safetyCheck"}
+			if m := elsewhere().FindStringSubmatch(e.Text("message")); m != nil {
+				why.path = m[1]
+			}
+			if s.why == nil {
+				s.why = map[string]denial{}
+			}
+			s.why[e.Text("tool_use_id")] = why
+			tool, input := s.opened(e.Text("tool_use_id"))
+			s.deniedFor(why, tool, input)
 		}
 	case "assistant", "user":
 		return claudeMessage(s, e)
@@ -34,6 +42,9 @@ func readClaude(s *stream, e loose.Value) string {
 	}
 	return ""
 }
+
+// elsewhere is how claude says that a command uses a path outside of its folders.
+var elsewhere = lazily(`^(?:Output redirection to|\S+ in) '(/.*)' (?:needs approval|was blocked)\. `)
 
 func claudeMessage(s *stream, e loose.Value) string {
 	show := ""
@@ -92,7 +103,7 @@ func claudeResult(s *stream, r loose.Value) {
 			s.refused(reprise.Asked{Text: firstLine(questions[0].Text("question"))})
 			continue
 		}
-		s.denied(d.Text("tool_name"), inputText(input))
+		s.deniedFor(s.why[d.Text("tool_use_id")], d.Text("tool_name"), inputText(input))
 	}
 	isError, known := r.At("is_error").Bool()
 	text, subtype, terminal, stop := r.Text("result"), r.Text("subtype"), r.Text("terminal_reason"), r.Text("stop_reason")
@@ -101,28 +112,28 @@ func claudeResult(s *stream, r loose.Value) {
 		problems = append(problems, e.Text())
 	}
 	said := cmp.Or(strings.Join(problems, "; "), r.Text("error", "message"), text)
-	status := cmp.Or(int(r.Number("api_error_status")), statusIn(said))
+	status := int(r.Number("api_error_status"))
 	switch {
 	case !known || r.Odd():
 		// An end of an unknown shape does not count as one.
-		s.ending = ending{Lost, "its end is in a form that is not known", time.Time{}}
+		s.ending = cause{outcome: Lost, reason: "its end is in a form that is not known"}
 	case strings.HasPrefix(terminal, "aborted"):
-		s.ending = ending{Killed, "it was interrupted", time.Time{}}
+		s.ending = cause{outcome: Killed, reason: "it was interrupted"}
 	case terminal == "prompt_too_long":
-		s.ending = ending{OutOfContext, firstLine(said), time.Time{}}
+		s.ending = cause{outcome: OutOfContext, reason: firstLine(said)}
 	case stop == "refusal":
-		s.ending = ending{Refused, firstLine(cmp.Or(said, "the model refused")), time.Time{}}
+		s.ending = cause{outcome: Refused, reason: firstLine(cmp.Or(said, "the model refused"))}
 	case stop == "tool_deferred" || r.Has("deferred_tool_use"):
-		s.ending = ending{NeedsPerson, "a tool call waits for a person", time.Time{}}
+		s.ending = cause{outcome: NeedsPerson, reason: "a tool call waits for a person"}
 	case isError || subtype != "success":
 		claudeFailed(s, status, subtype, said)
 	case limitNotice(text):
 		s.failed(429, text) // some versions call this a success
 	case strings.HasPrefix(text, "[API Error"):
-		s.failed(statusIn(text), text)
+		s.failed(0, text)
 	default:
 		s.text = cmp.Or(text, s.text)
-		s.ending = ending{outcome: Done}
+		s.ending = cause{outcome: Done}
 	}
 }
 
@@ -132,10 +143,10 @@ func claudeFailed(s *stream, status int, subtype, said string) {
 	}
 	s.failed(status, said)
 	if s.ending.outcome == Failed && s.error.outcome != "" && s.error.outcome != Failed {
-		s.ending.outcome = s.error.outcome
+		s.ending.outcome, s.ending.awaits = s.error.outcome, s.error.awaits
 	}
 	if s.ending.outcome == Failed && s.limit.closed {
-		s.ending.outcome = Limited
+		s.ending.outcome, s.ending.awaits = Limited, reprise.AwaitsLimit
 	}
 }
 
@@ -144,11 +155,4 @@ func limitNotice(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return len(text) < 300 && (strings.HasPrefix(text, "claude ai usage limit reached") ||
 		strings.HasPrefix(text, "you've hit your") && strings.Contains(text, "limit"))
-}
-
-// statusIn reads the status of "[API Error: 401 …".
-func statusIn(text string) int {
-	var status int
-	_, _ = fmt.Sscanf(text, "[API Error: %d", &status) // zero stands for none
-	return status
 }

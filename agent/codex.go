@@ -35,7 +35,7 @@ func readCodex(s *stream, e loose.Value) string {
 	case "turn.completed":
 		s.usedInAll(e.At("usage").Apart())
 		if e.Text("error", "message"); !e.Odd() {
-			s.ending = ending{outcome: Done}
+			s.ending = cause{outcome: Done}
 		}
 	case "turn.failed":
 		s.failed(0, e.Text("error", "message"))

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"time"
 
 	"reprise/internal/loose"
 )
@@ -37,15 +36,15 @@ func readCopilot(s *stream, e loose.Value) string {
 	case "abort":
 		// Whatever it calls its end after this.
 		s.error = cause{outcome: Killed, reason: "it was interrupted"}
-		s.ending = ending{Killed, "it was interrupted", time.Time{}}
+		s.ending = cause{outcome: Killed, reason: "it was interrupted"}
 	case "result":
 		exit := e.Number("exitCode")
 		switch {
 		case e.Odd() || !e.Has("exitCode"):
 		case exit == 0 && s.error.outcome == "":
-			s.ending = ending{outcome: Done}
+			s.ending = cause{outcome: Done}
 		case s.error.outcome != "":
-			s.ending = ending{s.error.outcome, s.error.reason, s.error.until}
+			s.ending = s.error
 		default:
 			s.failed(0, fmt.Sprintf("it says that it exits with %v", exit))
 		}

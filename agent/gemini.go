@@ -31,7 +31,7 @@ func readGemini(s *stream, e loose.Value) string {
 		switch {
 		case e.Odd():
 		case status == "success":
-			s.ending = ending{outcome: Done}
+			s.ending = cause{outcome: Done}
 		default:
 			s.failed(0, cmp.Or(problem, "it says "+status))
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"reprise"
 )
 
 // judge corrects how a process ended by what its session said. What it printed
@@ -35,7 +37,7 @@ func (s *stream) judge(r *Result, account string) {
 	case TimedOut:
 		// It waited for a limit to end, and said so.
 		if c := s.waiting(r); c.outcome == Limited {
-			r.Outcome, r.Reason, r.Until = Limited, c.reason, c.until
+			c.tell(r)
 		} else if n := len(s.open); n > 0 {
 			r.Reason += ": " + s.open[n-1].shown()
 		}
@@ -54,7 +56,7 @@ func (s *stream) ended(r *Result) bool {
 	case e.outcome == Done && s.soft && (ours || r.Signal != "" || (r.Exit != 0 && !s.mended)):
 		return false
 	case e.outcome == Done && s.limit.closed:
-		r.Outcome, r.Reason, r.Until = Limited, "a usage limit is reached"+inWindow(s.limit), s.limit.until
+		cause{Limited, "a usage limit is reached" + inWindow(s.limit), s.limit.until, reprise.AwaitsLimit}.tell(r)
 	case e.outcome == Done && len(s.asks) > 0 && (r.Reply == nil || r.Reply.Outcome != "done"):
 		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0].Text
 	case e.outcome == Done:
@@ -63,13 +65,18 @@ func (s *stream) ended(r *Result) bool {
 	case ours && (e.outcome == Killed || e.outcome == Failed):
 		return false // it says that it was interrupted, by us
 	default:
-		r.Outcome, r.Reason, r.Until = e.outcome, e.reason, e.until
+		e.tell(r)
 		if e.outcome == Limited && s.limit.closed {
 			r.Reason += inWindow(s.limit)
 			r.Until = s.limit.until
 		}
 	}
 	return true
+}
+
+// tell makes it what came of an attempt.
+func (c cause) tell(r *Result) {
+	r.Outcome, r.Reason, r.Until, r.Awaits = c.outcome, c.reason, c.until, c.awaits
 }
 
 func inWindow(w window) string {
@@ -107,7 +114,7 @@ func (s *stream) cutShort(r *Result) {
 	// Its last error, then its last words on standard error.
 	for _, c := range []cause{s.error, s.waits, explain(0, lastWords(r.Stderr), s.now())} {
 		if c.outcome != "" && c.outcome != Failed {
-			r.Outcome, r.Reason, r.Until = c.outcome, c.reason, c.until
+			c.tell(r)
 			return
 		}
 	}

@@ -41,11 +41,11 @@ func readOpencode(s *stream, e loose.Value) string {
 		switch reason := part.Text("reason"); {
 		case s.folding || e.Odd():
 		case reason == "stop":
-			s.ending = ending{outcome: Done}
+			s.ending = cause{outcome: Done}
 		case reason == "content-filter":
-			s.ending = ending{Refused, "the provider's filter stopped it", time.Time{}}
+			s.ending = cause{outcome: Refused, reason: "the provider's filter stopped it"}
 		case reason == "length":
-			s.ending = ending{Failed, "its answer was longer than the model may write", time.Time{}}
+			s.ending = cause{outcome: Failed, reason: "its answer was longer than the model may write"}
 		}
 	case "error":
 		s.step = false

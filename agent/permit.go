@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ type permits struct {
 	// site what is at the address %s where a command that uses one needs that too. "" if
 	// it has no words for it.
 	command, exact, site string
+	// whole tells that it takes a command line for one command, unless that is plain and
+	// has a pipe, and that it allows no opaque one, whatever it is told.
+	whole bool
 	// known are the programs whose subcommands it tells apart, where it knows commands
 	// by their name only; nil if it takes any beginning of a command.
 	known []string
@@ -58,6 +62,10 @@ func (p Preset) permitted(approve Approval, job Job) (args, env []string) {
 		return nil, p.permits.tell(approve != ApproveNone, grants, folders)
 	}
 	for _, g := range grants {
+		if dir, ok := strings.CutPrefix(g, p.permits.opens()); ok && p.permits.folder != nil {
+			folders = append(folders, dir)
+			continue
+		}
 		args = append(args, filled(p.permits.allow, "GRANT", g)...)
 	}
 	for _, dir := range folders {
@@ -112,59 +120,112 @@ const (
 	maxGrant = 200
 )
 
+// denial is what a program says of a call that it did not allow: the path for which its
+// folder has to be opened too, and that nothing it can be told allows the call.
+type denial struct {
+	path  string
+	never bool
+}
+
 // denied notes a call that was not allowed, with what would allow it.
-func (s *stream) denied(tool, input string) {
-	ask := reprise.Asked{Text: strings.TrimSpace("may it use " + firstLine(tool) + ": " + firstLine(input))}
-	if g := s.grant(tool, input); g != nil {
-		ask.Grant, ask.Options, ask.Closed = g, g.Options(), true
+func (s *stream) denied(tool, input string) { s.deniedFor(denial{}, tool, input) }
+
+func (s *stream) deniedFor(why denial, tool, input string) {
+	ask := reprise.Asked{Denied: true}
+	call := firstLine(tool)
+	if why.path != "" {
+		call += " in " + firstLine(folderOf(why.path))
+	}
+	call = strings.TrimSpace(call + ": " + firstLine(input))
+	if g := s.grant(tool, input, why); g != nil {
+		ask.Text, ask.Grant, ask.Options, ask.Closed = "may it use "+call, g, g.Options(), true
+	} else {
+		ask.Text = "it may not use " + call + " (no answer can allow that: say how to do without it, or " + reprise.AllowMore + ")"
 	}
 	s.refused(ask)
 }
 
+// folderOf is the folder that has to be opened for a path: itself, or the nearest above it
+// that is there.
+func folderOf(path string) string {
+	for info, err := os.Stat(path); err != nil || !info.IsDir(); info, err = os.Stat(path) {
+		path = filepath.Dir(path)
+	}
+	return path
+}
+
+// opens begins the words that open a folder.
+func (p permits) opens() string { return strings.TrimSuffix(strings.Join(p.folder, " "), "DIR") }
+
 // grant is what allows a call; nil if nothing is known that does.
-func (s *stream) grant(tool, input string) *reprise.Grant {
+func (s *stream) grant(tool, input string, why denial) *reprise.Grant {
 	p, g := s.permits, &reprise.Grant{Agent: s.preset}
 	switch {
-	case p.allow == nil && p.tell == nil:
+	case why.never || p.allow == nil && p.tell == nil:
 		return nil
 	case tool != p.shell:
 		g.Once, g.Wide = []string{firstLine(tool)}, true
 		g.Run = g.Once
-		return g
 	case p.outside != "":
 		g.Once, g.Wide = []string{p.outside}, true
 		g.Run = g.Once
-		return g
+	default:
+		p.line(g, input)
 	}
-	calls := transcript.Commands(input)
+	if why.path != "" && len(g.Once) > 0 {
+		dir := folderOf(why.path)
+		if dir == filepath.Dir(dir) {
+			return nil // that would open everything
+		}
+		g.Once, g.Wide = append(g.Once, p.opens()+dir), true
+		if len(g.Run) > 0 {
+			g.Run = append(g.Run, p.opens()+dir)
+		}
+	}
+	if len(g.Once) == 0 {
+		return nil
+	}
+	return g
+}
+
+// line adds what allows a command line, nothing where nothing is known that does.
+func (p permits) line(g *reprise.Grant, input string) {
+	calls, form := transcript.Commands(input)
+	shown := len(input) <= maxGrant && input == firstLine(input)
+	if p.whole && (form.Opaque || !form.Plain && !shown) {
+		return
+	}
 	named := len(calls) > 0
 	for _, c := range calls {
 		name := p.name(c.Words)
-		named = named && name != ""
+		named = named && name != "" && !(p.whole && (c.Sets != "" || !form.Plain))
 		once, words := c.Text, p.exact
+		if p.whole {
+			once = c.Sets + c.Text
+		}
 		if p.known != nil || len(once) > maxGrant || once != firstLine(once) {
 			once, words = name, ""
 		}
 		if once == "" {
-			return nil
+			g.Once = nil
+			return
 		}
 		g.Wide = g.Wide || words == "" || strings.ContainsAny(once, "*?")
 		g.Once = added(g.Once, fmt.Sprintf(cmp.Or(words, p.command), once))
 		g.Run = added(g.Run, fmt.Sprintf(p.command, name))
 	}
+	if p.whole && shown && !(form.Pipe && form.Plain) {
+		g.Once, g.Wide = []string{fmt.Sprintf(p.exact, input)}, strings.ContainsAny(input, "*?")
+	}
 	if !named {
 		g.Run = nil
 	}
-	if len(g.Once) == 0 {
-		return nil
-	}
-	if p.site != "" {
+	if p.site != "" && len(g.Once) > 0 {
 		for _, at := range sites(input) {
 			site := fmt.Sprintf(p.site, at)
 			g.Once, g.Run, g.Wide = added(g.Once, site), added(g.Run, site), true
 		}
 	}
-	return g
 }
 
 // subcommand is a word that says what a program does rather than what it does it to.

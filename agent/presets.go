@@ -11,7 +11,7 @@ var (
 		approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
 		model:    "--model", fresh: []string{"--session-id", "ID"}, resume: []string{"--resume", "ID"},
 		permits: permits{
-			shell: "Bash", command: "Bash(%s:*)", exact: "Bash(%s)", allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
+			shell: "Bash", command: "Bash(%s:*)", exact: "Bash(%s)", whole: true, allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
 		},
 	}
 

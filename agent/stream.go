@@ -34,10 +34,11 @@ type stream struct {
 	more   bool   // text is being added to
 	open   []OpenCall
 	asks   []reprise.Asked // what was refused or left without an answer
+	why    map[string]denial
 	limit  window
-	waits  cause  // what it tries again after, as long as nothing came since
-	error  cause  // the last error that was not the end
-	ending ending // the last end, as long as nothing came after it
+	waits  cause // what it tries again after, as long as nothing came since
+	error  cause // the last error that was not the end
+	ending cause // the last end it told of, as long as nothing came after it
 
 	// soft tells that there is no end event: its last step only ends a session
 	// whose process ended well. mended tells of an error that was overcome, which
@@ -62,13 +63,6 @@ type window struct {
 	closed bool
 	until  time.Time
 	kind   string
-}
-
-// ending is how a session said it ended; without an outcome it did not say.
-type ending struct {
-	outcome Outcome
-	reason  string
-	until   time.Time
 }
 
 // line takes a line of output. It returns what a person would want to see.
@@ -117,7 +111,7 @@ func (s *stream) in(session string) {
 }
 
 // begin notes that work continues: what was said to be the end was not.
-func (s *stream) begin() { s.ending, s.waits = ending{}, cause{} }
+func (s *stream) begin() { s.ending, s.waits = cause{}, cause{} }
 
 // say notes words of the agent; delta adds to the words before.
 func (s *stream) say(text string, delta bool) string {
@@ -173,8 +167,7 @@ func (s *stream) opened(id string) (tool, input string) {
 
 // failed notes an error as the end.
 func (s *stream) failed(status int, message string) {
-	c := explain(status, message, s.now())
-	s.ending = ending{c.outcome, c.reason, c.until}
+	s.ending = explain(status, message, s.now())
 }
 
 // inputSummary makes a line of a tool's input.

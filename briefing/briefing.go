@@ -16,6 +16,7 @@ import (
 
 	"reprise"
 	"reprise/prompt"
+	"reprise/report"
 )
 
 // MaxChars is how long a briefing is at most, in characters.
@@ -62,25 +63,9 @@ type Briefing struct {
 	Run      reprise.Ref
 	For      string
 	Unasked  bool
-	Sections []Section
+	Sections []report.BriefSection
 	// Notes are about the CLI that reads it, in words of ours.
 	Notes []string
-}
-
-// Section is one part of a briefing.
-type Section struct {
-	Key   string // stable
-	Title string
-	Lead  string // what it means for its reader, in words of ours
-	Items []Item
-	// Left is how many items were left out to keep it short.
-	Left int
-}
-
-// Item is one statement. Its text may hold text from state.
-type Item struct {
-	Text   string
-	Source string // file:line, commit, journal #number; more than one parted by "; "
 }
 
 // The keys of the sections, in their order.
@@ -120,7 +105,7 @@ var sections = []struct {
 
 // Make makes the briefing of a run, shortened so that Text keeps to MaxChars.
 func Make(in Input) Briefing {
-	g := gathering{Input: in, items: map[string][]Item{}}
+	g := gathering{Input: in, items: map[string][]report.BriefItem{}}
 	g.goal()
 	g.steps()
 	g.attempts()
@@ -143,7 +128,7 @@ func Make(in Input) Briefing {
 // gathering collects the items of a briefing.
 type gathering struct {
 	Input
-	items map[string][]Item
+	items map[string][]report.BriefItem
 }
 
 // round keeps brackets for what stands around a source.
@@ -161,20 +146,19 @@ func (g *gathering) add(key, text string, sources ...string) {
 		from = append(from, round.Replace(oneLine(g.Run.Path)))
 	}
 	if text = oneLine(text); text != "" {
-		g.items[key] = append(g.items[key], Item{Text: text, Source: strings.Join(from, "; ")})
+		g.items[key] = append(g.items[key], report.BriefItem{Text: text, Source: strings.Join(from, "; ")})
 	}
 }
 
 // sections gives the sections with a share of the items they may have.
-func (g *gathering) sections(percent, clip int) []Section {
-	var out []Section
+func (g *gathering) sections(percent, clip int) (out []report.BriefSection) {
 	for _, s := range sections {
 		items := g.items[s.key]
 		if s.key == Others && len(items) == 0 {
 			continue
 		}
 		most := max(s.most*percent/100, 1)
-		sec := Section{Key: s.key, Title: s.title, Lead: s.lead}
+		sec := report.BriefSection{Key: s.key, Title: s.title, Lead: s.lead}
 		// Of what is done the latest counts most, of the rest the first.
 		if n := len(items) - most; n > 0 && (s.key == Verified || s.key == Evidenced || s.key == Claimed) {
 			items, sec.Left = items[n:], n
@@ -183,18 +167,18 @@ func (g *gathering) sections(percent, clip int) []Section {
 		}
 		long := clip
 		if s.key == Unknown {
-			long = max(clip, longest) // what may have happened must be seen whole
+			long = 2 * longest // what may have happened, and how to find out, must be seen whole
 		}
-		for _, item := range items {
-			sec.Items = append(sec.Items, Item{Text: short(item.Text, long), Source: tail(item.Source, max(clip/2, 40))})
-		}
+		sec.Items = report.Each(items, func(item report.BriefItem) report.BriefItem {
+			return report.BriefItem{Text: short(item.Text, long), Source: tail(item.Source, max(clip/2, 40))}
+		})
 		out = append(out, sec)
 	}
 	return out
 }
 
 // lines are the items of a section as data.
-func (s Section) lines(run reprise.Ref) string {
+func lines(s report.BriefSection, run reprise.Ref) string {
 	var b strings.Builder
 	for _, item := range s.Items {
 		fmt.Fprintf(&b, "- %s [%s]\n", item.Text, item.Source)
@@ -210,7 +194,7 @@ func (b Briefing) Data() []reprise.Data {
 	var out []reprise.Data
 	for _, s := range b.Sections {
 		if len(s.Items) > 0 {
-			out = append(out, reprise.Data{Name: "briefing - " + s.Title, Text: s.lines(b.Run)})
+			out = append(out, reprise.Data{Name: "briefing - " + s.Title, Text: lines(s, b.Run)})
 		}
 	}
 	return out
@@ -226,11 +210,9 @@ checks, or begin at the next step below.`
 
 // Text gives the whole briefing, for an agent to read.
 func (b Briefing) Text() string {
-	data := make([]reprise.Data, len(b.Sections))
-	for i, s := range b.Sections {
-		data[i] = reprise.Data{Name: s.Title, Text: s.lines(b.Run)}
-	}
-	fence, blocks := prompt.Quote(data)
+	fence, blocks := prompt.Quote(report.Each(b.Sections, func(s report.BriefSection) reprise.Data {
+		return reprise.Data{Name: s.Title, Text: lines(s, b.Run)}
+	}))
 	var out strings.Builder
 	intro := takeOver
 	if b.Unasked {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"reprise"
+	"reprise/report"
 )
 
 // cli is what differs between the programs that can read a briefing.
@@ -28,11 +29,7 @@ var clis = []cli{
 
 // CLIs are the programs a briefing can be for.
 func CLIs() []string {
-	var out []string
-	for _, c := range clis {
-		out = append(out, c.name)
-	}
-	return out
+	return report.Each(clis, func(c cli) string { return c.name })
 }
 
 // id is the form of a session's id that can stand in a command.

@@ -3,6 +3,7 @@ package briefing
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -97,8 +98,8 @@ func (g *gathering) sourcesOf(s *reprise.Step) []string {
 	}
 	for _, e := range s.Evidence {
 		source := e.Source
-		if strings.HasSuffix(e.Kind, "commit") && source != "" {
-			source = "commit " + source[:min(12, len(source))]
+		if strings.HasSuffix(e.Kind, "commit") {
+			source = commit(source)
 		}
 		out = append(out, source)
 	}
@@ -161,23 +162,23 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 // calls tells what sessions set out to do without a result on record.
 func (g *gathering) calls() {
 	for _, s := range g.Observed.Sessions {
-		if s.Caller {
-			continue
-		}
 		for _, c := range s.Calls {
-			if !c.Open() {
-				continue
+			if c.Open() && !s.Caller {
+				g.add(Unknown, begun(s, c, c.Text), fmt.Sprintf("%s transcript of %s", s.CLI, s.ID))
 			}
-			g.add(Unknown, begun(s, c, c.Text), fmt.Sprintf("%s transcript of %s", s.CLI, s.ID))
 		}
 	}
 }
 
-// begun says what a session began, and what became of it.
+// begun says what a session began, what became of it, and how to find out if that is not
+// known.
 func begun(s reprise.Session, c reprise.Call, text string) string {
 	text = fmt.Sprintf("%s session %s began %s: %s; %s effect, %s", s.CLI, s.ID, c.Tool, text, cmp.Or(c.Effect, reprise.EffectUnknown), cmp.Or(c.Landing, reprise.LandingUnknown))
 	if len(c.Signs) > 0 {
 		text += ": " + strings.Join(c.Signs, "; ")
+	}
+	if c.Open() {
+		text += "; to find out, " + c.Look()
 	}
 	return text
 }
@@ -192,11 +193,7 @@ func InAir(list []reprise.Session) string {
 			if c.Passed || c.Effect == reprise.EffectNone {
 				continue
 			}
-			fmt.Fprintf(&out, "- %s", oneLine(begun(s, c, c.Whole)))
-			if c.Open() {
-				fmt.Fprintf(&out, "; to find out, %s", c.Look())
-			}
-			out.WriteString("\n")
+			fmt.Fprintf(&out, "- %s\n", oneLine(begun(s, c, c.Whole)))
 		}
 	}
 	return out.String()
@@ -239,12 +236,7 @@ func (g *gathering) changes() {
 	if git.ChangedMore > 0 {
 		g.add(Changed, fmt.Sprintf("%d more files are changed", git.ChangedMore), "git status")
 	}
-	paths := make([]string, 0, len(g.Observed.Sections))
-	for p := range g.Observed.Sections {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	for _, p := range paths {
+	for _, p := range slices.Sorted(maps.Keys(g.Observed.Sections)) {
 		for _, c := range g.Observed.Sections[p] {
 			what := "was changed"
 			switch {
@@ -272,12 +264,6 @@ func commit(hash string) string {
 
 func (g *gathering) next() {
 	d := g.Decision
-	from := func(u *reprise.Unit) []string {
-		if s := g.Run.Step(u.ID); s != nil {
-			return append([]string{u.Path}, s.Source.String())
-		}
-		return []string{u.Path}
-	}
 	point := d.Point
 	if s := g.Run.Step(g.Step); s != nil && g.Step != "" {
 		u := s.Unit("")
@@ -291,8 +277,12 @@ func (g *gathering) next() {
 		if point.Role != "" {
 			text += ", for the role " + point.Role
 		}
-		g.add(Next, text, from(point)...)
-		if s := g.Run.Step(point.ID); s != nil && len(s.Files) > 0 {
+		s, from := g.Run.Step(point.ID), []string{point.Path}
+		if s != nil {
+			from = append(from, s.Source.String())
+		}
+		g.add(Next, text, from...)
+		if s != nil && len(s.Files) > 0 {
 			g.add(Next, "it touches "+strings.Join(s.Files, ", "), s.Source.String())
 		}
 	} else {
@@ -321,7 +311,7 @@ func (g *gathering) doNot() {
 		}
 	}
 	if g.Decision.Action == reprise.Wait {
-		g.add(DoNot, "do not start before the limit ends at "+clock(g.Run.Until), "journal")
+		g.add(DoNot, "do not start yet: it "+g.Run.Awaits(), "journal")
 	}
 	if o := g.Run.Owner; o != nil {
 		if life, ok := g.Observed.Owners[o.Source]; ok && life.Life == reprise.Alive {

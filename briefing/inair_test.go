@@ -37,7 +37,7 @@ func TestA_call_in_a_briefing_is_not_cut(t *testing.T) {
 	for range 400 {
 		in.Run.Findings = append(in.Run.Findings, reprise.Finding{Severity: reprise.Warning, Message: strings.Repeat("a long finding ", 30)})
 	}
-	if got := Make(in).Text(); !strings.Contains(got, text) || len([]rune(got)) > MaxChars {
+	if got := Make(in).Text(); !strings.Contains(got, text) || !strings.Contains(got, "; to find out, "+in.Observed.Sessions[0].Calls[0].Look()) || len([]rune(got)) > MaxChars {
 		t.Errorf("%d characters:\n%s", len([]rune(got)), got)
 	}
 }

@@ -212,7 +212,10 @@ func (w *work) end(ctx context.Context, at Elsewhere) (*Summary, error) {
 		}
 	}
 	w.sum.Limits = maps.Clone(w.hist.Limits)
-	maps.DeleteFunc(w.sum.Limits, func(_ string, until time.Time) bool { return !w.believed(until).After(w.Now()) })
+	accounts := w.Accounts()
+	maps.DeleteFunc(w.sum.Limits, func(account string, until time.Time) bool {
+		return !w.believed(until).After(w.Now()) || !slices.Contains(accounts, account)
+	})
 	return w.sum, nil
 }
 
@@ -323,7 +326,8 @@ func (e *Engine) alone(ctx context.Context, ref reprise.Ref, at Elsewhere, told 
 	}
 }
 
-// Accounts are the accounts that usage limits of the agents in the settings close.
+// Accounts are the accounts that usage limits of the agents in the settings close. A limit
+// of any other account concerns one run alone.
 func (e *Engine) Accounts() (out []string) {
 	for _, a := range e.Settings.Agents {
 		if account := accountOf(a); !slices.Contains(out, account) {

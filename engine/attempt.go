@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -298,15 +297,10 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 		}
 		f.Left, f.After = w.leftSince(ctx, f)
 		f.Found = w.found(f, untracked)
-		if repo != nil && w.repo != nil {
-			kept, err := w.unlike(ctx, repo, f)
-			if err != nil && ctx.Err() == nil { // while it is being stopped, nothing begins
+		if repo != nil && f.Inside == "" {
+			f.Unlike, err = w.asBegun(f).Differ(ctx, w.store, w.Environ)
+			if err != nil && !errors.Is(err, project.ErrUnrecorded) && ctx.Err() == nil { // while it is being stopped, nothing begins
 				return unanswered(repo, err)
-			}
-			for _, name := range slices.Sorted(maps.Keys(kept.was)) {
-				if is, err := w.hash(name); err == nil {
-					f.Unlike = append(f.Unlike, reprise.Expected{Path: name, Before: is})
-				}
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func TestX4_real_state_is_worked_on_without_collateral_damage(t *testing.T) {
 	if _, err := os.Stat(corpus); err != nil {
 		t.Skip("the corpus is not here: ", err)
 	}
-	budget := 10 * time.Second
+	budget := 5 * time.Second
 	if os.Getenv("REPRISE_CORPUS") != "" {
 		budget = time.Hour
 	}

@@ -34,7 +34,7 @@ func EndOf(s *Seen) Ending {
 	case agent.NotStarted:
 		return notStarted(s)
 	case agent.NeedsSetup:
-		return notReady(s)
+		return notReady(s, s.Result.Reason)
 	case agent.Limited:
 		return limited(s)
 	case agent.NeedsPerson:
@@ -236,9 +236,9 @@ const verifiesAgain = "stopped during verification, which is repeated when the w
 // limited records that a limit is in the way of all steps with the same account. It costs
 // no attempt.
 func limited(s *Seen) Ending {
-	e := postponed(s, string(s.Result.Outcome), first(s.Result.Reason, "a usage limit"))
+	e := postponed(s, string(s.Result.Outcome), first(s.Result.Reason, "a limit or an outage"))
 	ev := &e.Record[0]
-	ev.Account = first(s.Account, s.Result.Account)
+	ev.Account, ev.Outcome = first(s.Account, s.Result.Account), s.Result.Awaits
 	if s.Result.Until.After(s.Now) { // else it is over, and still there: no one knows how long
 		ev.Until = s.Result.Until
 	}
@@ -273,22 +273,23 @@ func notStarted(s *Seen) Ending {
 
 // notReady takes back an attempt whose agent found that it cannot work as it is set up.
 // Nothing is asked, and the next resume tries again.
-func notReady(s *Seen) Ending {
+func notReady(s *Seen, why string) Ending {
 	return Ending{
-		Record:  []reprise.Event{s.about(reprise.StepReset, journal.NotReady, s.Result.Reason)},
-		Outcome: string(agent.NeedsSetup), Text: s.Result.Reason, Refuse: true,
+		Record:  []reprise.Event{s.about(reprise.StepReset, journal.NotReady, why)},
+		Outcome: string(agent.NeedsSetup), Text: why, Refuse: true,
 	}
 }
 
 // asks ends an attempt with questions: the step is reset and waits for the answers. An
-// attempt that asks only what it was already told has failed.
+// attempt that asks only what it was already told has failed, unless its program denied a
+// call again that a person did not refuse: no answer and no other attempt changes that.
 func asks(s *Seen, asked []reprise.Asked) Ending {
-	known := ""
+	known, denied := "", false
 	var open []reprise.Asked
 	for _, q := range asked {
 		id := askedBefore(s.Events, s.Step, q.Text)
 		if have := s.Run.Question(id); have != nil && have.Answered {
-			known = q.Text
+			known, denied = q.Text, denied || q.Denied && !have.Refused()
 			continue
 		}
 		if id != "" {
@@ -299,6 +300,9 @@ func asks(s *Seen, asked []reprise.Asked) Ending {
 			q.ID, q.Own = "", q.ID
 		}
 		open = append(open, q)
+	}
+	if len(open) == 0 && denied {
+		return notReady(s, "its program denies again what you answered, so no answer can allow it: "+reprise.AllowMore+", or do that part yourself ("+known+")")
 	}
 	if len(open) == 0 {
 		return failed(s, agent.Failed, "it asks again what was already answered: "+known)

@@ -54,6 +54,14 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 	ask := reprise.Asked{Text: "Which?"}
 	verify := func(s *Seen) { s.Verify = []string{"make", "test"} }
 	answers := func(v Verified) func(*Seen) { return func(s *Seen) { verify(s); s.Verified = v } }
+	denied := func(answer string) func(*Seen) {
+		return func(s *Seen) {
+			g := &reprise.Grant{Agent: "claude", Once: []string{"Bash(x)"}, Run: []string{"Bash(x:*)"}}
+			s.Result.Outcome, s.Result.Asks = agent.NeedsPerson, []reprise.Asked{{Text: "may it?", Grant: g, Options: g.Options(), Closed: true, Denied: true}}
+			s.Events = []reprise.Event{{Kind: reprise.QuestionAsked, Step: "a", Question: "q", Text: "may it?"}}
+			s.Run.Questions = []reprise.Question{{ID: "q", Text: "may it?", Options: g.Options(), Closed: true, Answered: true, Answer: answer}}
+		}
+	}
 	looked := func(s *Seen) { s.Commits = &Commits{} }
 	lacks := func(s *Seen) { s.Missing = "out is not there" }
 	expects := func(s *Seen) { s.Expect = []reprise.Expected{{Path: "out"}} }
@@ -108,6 +116,8 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"one that left nothing but a result":    {[]func(*Seen){whole, replies("done"), func(s *Seen) { s.Commit, s.Landing = true, &Landing{Empty: true} }}, "finished (accepted)"},
 		"a refusal is a failure":                {[]func(*Seen){by(agent.Refused)}, "failed refused (failed)"},
 		"a limit costs no attempt":              {[]func(*Seen){by(agent.Limited)}, "deferred reset limited (limit)"},
+		"a call is denied after it was allowed": {[]func(*Seen){denied("1")}, "reset needs-setup (refused)"},
+		"a call is denied after it was refused": {[]func(*Seen){denied("3")}, "failed failed (failed)"},
 		"an agent is not signed in":             {[]func(*Seen){by(agent.NeedsSetup)}, "reset needs-setup (refused)"},
 		"an agent needs a person":               {[]func(*Seen){by(agent.NeedsPerson)}, "question_asked reset question"},
 		"an agent needs a person and is done":   {[]func(*Seen){replies("done", ask), by(agent.NeedsPerson)}, "ask the playbook"},

@@ -129,8 +129,8 @@ type Summary struct {
 	Questions []reprise.Question
 	Until     time.Time
 	Account   string
-	// Limits are the accounts that limits close on record, and until when. Only TakeEnd
-	// fills them in.
+	// Limits are the accounts that limits close on record for all runs, and until when.
+	// Only TakeEnd fills them in.
 	Limits   map[string]time.Time
 	Findings []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.

@@ -112,6 +112,9 @@ func (e *NotReadyError) Error() string { return e.Agent + " is not ready: " + e.
 
 // Hint says what a person can do.
 func (e *NotReadyError) Hint() string {
+	if strings.Contains(e.Reason, reprise.AllowMore) {
+		return "after that `reprise resume` tries again"
+	}
 	return "start " + e.Agent + " by hand and sign in, or correct its key or settings; then `reprise resume` tries again"
 }
 

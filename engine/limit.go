@@ -11,11 +11,14 @@ import (
 // askAgain is how soon to look again at an account that another attempt is trying out.
 const askAgain = time.Second
 
-// account is what a usage limit for a unit closes, "" where no limit applies: commands of
-// a workflow file, and units without an agent.
+// account is what a usage limit for a unit closes, "" where no limit applies: units without
+// an agent. A command of a workflow file is an account of its own.
 func (w *work) account(a reprise.Assignment) string {
-	if len(a.Command) > 0 || a.Ask != nil || a.Local != "" || a.Child != nil {
+	switch {
+	case a.Ask != nil || a.Local != "" || a.Child != nil:
 		return ""
+	case len(a.Command) > 0:
+		return w.ref.ID + "/" + a.Step
 	}
 	s, err := w.Settings.For(a.Role)
 	if err != nil {

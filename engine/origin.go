@@ -12,6 +12,7 @@ import (
 	"reprise/flow"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 	"reprise/settings"
 )
 
@@ -30,6 +31,20 @@ func Origin(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 		return "", reprise.Hash{}
 	}
 	return file, hash
+}
+
+// Begun are the runs of a project that a goal asks for, were begun and are not over, in display
+// order: one more would do their work twice. file is that of the workflow, "" for a kind of its own.
+func Begun(found *project.Judgement, kind reprise.Kind, g reprise.Goal, file string) []*reprise.Run {
+	g.ID = reprise.WholeID(found.Runs, kind, g.ID)
+	such := slices.DeleteFunc(slices.Clone(found.Runs), func(r *reprise.Run) bool {
+		if r.Kind != kind || !g.Is(r) || !found.Decisions[r].State.Begun() {
+			return true
+		}
+		of, _ := Origin(found.Root, r.Ref)
+		return file != "" && g.ID == "" && of != file
+	})
+	return reprise.ByState(such, func(r *reprise.Run) reprise.State { return r.Shown(found.Decisions[r].State) })
 }
 
 func isLocal(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }

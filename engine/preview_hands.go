@@ -12,6 +12,7 @@ import (
 	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 	"reprise/upkeep"
 	"reprise/worktree"
 )
@@ -65,7 +66,7 @@ func (p *previewState) TakeOut(lines [][]byte) error {
 }
 
 // Doubt implements Ledger: other runs are not previewed.
-func (p *previewState) Doubt(reprise.Ref, []reprise.Event, time.Time) ([]string, error) {
+func (p *previewState) Doubt(project.Changed, time.Time) ([]string, error) {
 	return nil, nil
 }
 

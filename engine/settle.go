@@ -39,9 +39,6 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 		if err := w.heardOf(ctx, s, e); err != nil {
 			return err
 		}
-		if e.Result.Outcome == agent.NeedsSetup {
-			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Result.Reason}
-		}
 		if e.Result.Outcome == agent.Done {
 			w.succeeded = append(w.succeeded, s.Step)
 		}
@@ -279,6 +276,9 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 	case e.Refuse:
 		if s.Result.Outcome == agent.NotStarted {
 			w.countLaunch(f, -1)
+		}
+		if s.Err == nil {
+			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Text}
 		}
 		w.refuse(s.Assignment, s.Err)
 	}

@@ -264,7 +264,7 @@ func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.
 	}
 	states := map[string]int{}
 	last += 40 // the files follow the journal
-	before, within := sample.Every(t, 403), sample.Every(t, 41)
+	before, within := sample.Every(t, 809), sample.Every(t, 97)
 	for n := 0; n <= last; n++ {
 		drawn := n < first && before(n) || n >= first && within(n) || n == last
 		if !drawn && os.Getenv("REPRISE_MATRIX") != "all" {
@@ -299,7 +299,12 @@ func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.
 		}
 	}
 	t.Logf("killed before operations up to %d, recorded from %d on: %v", last, first, states)
-	for _, want := range []string{"03 04 asked", "04 asked", " asked", ""} {
+	// A sample may miss what lasts for a few operations only.
+	windows := []string{"03 04 asked", ""}
+	if os.Getenv("REPRISE_MATRIX") == "all" || sample.All() {
+		windows = append(windows, "04 asked", " asked")
+	}
+	for _, want := range windows {
 		if states[want] == 0 {
 			t.Errorf("no kill left %q: %v", want, states)
 		}

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -92,7 +94,7 @@ func (w *work) stillUncommitted(ctx context.Context, finished bool) (out []repri
 		hint := "look at it and commit it yourself"
 		if u.Dir == w.Dir {
 			own := w.inProject(u.Names)
-			hint, told = project.CommitHint("", u.Step, own), append(told, own...)
+			hint, told = project.CommitHint("", u.Step, own, w.goneHere), append(told, own...)
 		}
 		out = append(out, u.finding(hint))
 	}
@@ -113,7 +115,13 @@ func (w *work) unheldNow(ctx context.Context, finished bool) (f reprise.Finding,
 	}
 	now, untracked = w.inProject(now), w.inProject(untracked)
 	list := finished && w.run.Kind == reprise.KindTasks && slices.Contains(now, w.ref.Path) && !slices.Contains(untracked, w.ref.Path)
-	return project.Unheld(w.run, w.hist, list, func(name string) bool { return slices.Contains(now, name) })
+	return project.Unheld(w.run, w.hist, list, func(name string) bool { return slices.Contains(now, name) }, w.goneHere)
+}
+
+// goneHere reports whether a file of the project is missing.
+func (w *work) goneHere(name string) bool {
+	_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(name)))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // inProject gives names from the root of the repository as the project has them.

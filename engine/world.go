@@ -38,7 +38,7 @@ func (w *work) bind(a reprise.Assignment) (_ binding, err error) {
 	var ag agent.Agent
 	if len(a.Command) > 0 {
 		s = settings.Agent{Name: a.Command[0], Command: a.Command}
-		ag = script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim})
+		ag = script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim, Now: w.Now})
 	} else if s, err = w.Settings.For(a.Role); err == nil {
 		ag, err = w.Agent(s)
 	}

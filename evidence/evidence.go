@@ -165,7 +165,11 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		}
 	}
 	for _, r := range runs {
-		if r != nil && r.Kind == reprise.KindTasks && r.State.Open() && (path.Ext(r.Path) == ".md" || len(r.Steps) == 0) {
+		if r == nil || !r.State.Open() {
+			continue
+		}
+		list := r.Kind == reprise.KindTasks && (path.Ext(r.Path) == ".md" || len(r.Steps) == 0)
+		if list || r.Kind == reprise.KindStory && r.LastActivitySource.Line > 0 {
 			ask.Past = append(ask.Past, r.Path)
 		}
 	}

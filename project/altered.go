@@ -20,9 +20,6 @@ import (
 // anything else in another way. names are the files that differ. What the steps of one run are
 // is also told by others, such as the epic that it is a story of.
 func changedSince(then, now fs.FS, was, is, own *reprise.Run, names []string) (out []reprise.Event) {
-	if slices.ContainsFunc(own.Also, func(also reprise.Ref) bool { return also.Path == is.Path }) {
-		return nil
-	}
 	marked, loops := map[string]bool{}, convention.Of(is.Layout).Reopens != nil
 	for _, id := range openSteps(was) {
 		s := is.Step(id)
@@ -60,6 +57,34 @@ func changedSince(then, now fs.FS, was, is, own *reprise.Run, names []string) (o
 	}
 	ev.Text = strings.Join(did, ", ")
 	return append(out, ev)
+}
+
+// bornSince gives the closed steps of a run that was not there then. What was closed before in a
+// run that is no longer there stays so: it was renamed. The phases of a loop follow from the rest.
+func bornSince(then, now fs.FS, l reprise.Layout, is, own *reprise.Run) (out []reprise.Event) {
+	known, open := map[reprise.Listed]bool{}, map[reprise.Listed]bool{}
+	there := convention.Of(l.Name()).Reopens != nil
+	refs, _ := l.Find(then) // what is not found is nothing that is known
+	for _, ref := range refs {
+		there = there || ref == is.Ref
+		if isIn(now, ref) || is.Kind.Facts().Phased && ref.ID != is.ID {
+			continue
+		}
+		was, err := reprise.Load(l, then, ref)
+		for i := 0; err == nil && i < len(was.Steps); i++ {
+			s := &was.Steps[i]
+			at := reprise.Listed{ID: s.ID, Title: s.Title}
+			known[at], open[at] = true, open[at] || !s.Status.Closed()
+		}
+	}
+	for i := range is.Steps {
+		s := &is.Steps[i]
+		at := reprise.Listed{ID: s.ID, Title: s.Title}
+		if s.Status.Closed() && (open[at] || !there && !known[at]) && !isStep(own, s) {
+			out = append(out, markedNow(now, s))
+		}
+	}
+	return out
 }
 
 // markedNow gives the event that something else closed a step, with what the step is called.
@@ -101,8 +126,8 @@ func says(r, own *reprise.Run, but map[string]bool) string {
 	return b.String()
 }
 
-// WereThere lists the files that an attempt at another run changed or removed.
-func WereThere(ev *reprise.Event) (out []string) {
+// wereThere lists the files that an attempt at another run changed or removed.
+func wereThere(ev *reprise.Event) (out []string) {
 	for _, e := range ev.Expect {
 		if ev.Step == "" && !e.Before.IsZero() {
 			out = append(out, e.Path)

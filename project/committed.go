@@ -173,13 +173,20 @@ func lasting(files map[string][]byte) map[string][]byte {
 // overlaid returns a project with other versions of some of its files, without those whose
 // content is nil.
 func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*committed, error) {
-	hidden := map[string]bool{}
+	store := reprise.Store(readOnly{fsys})
 	for name, content := range files {
-		if content == nil && fs.ValidPath(name) {
-			hidden[name] = true
+		if content != nil || !fs.ValidPath(name) {
+			continue
+		}
+		store = durable.Without(store, name)
+		for in := path.Dir(name); in != "."; in = path.Dir(in) { // git keeps no folder that is empty
+			if left, err := fs.ReadDir(store, in); err != nil || len(left) > 0 {
+				break
+			}
+			store = durable.Without(store, in)
 		}
 	}
-	c := &committed{durable.NewDryRun(readOnly{hiding(fsys, hidden)}), map[string]bool{}}
+	c := &committed{durable.NewDryRun(store), map[string]bool{}}
 	for name, content := range files {
 		if !fs.ValidPath(name) {
 			continue

@@ -142,11 +142,7 @@ func doubts(v *View) (out []Doubt) {
 			},
 		},
 	} {
-		groups := [][]reprise.Event{sort.ends}
-		if len(sort.ends) < 2 || v.asksEach(sort.prefix) {
-			groups = slices.Collect(slices.Chunk(sort.ends, 1))
-		}
-		for _, ends := range groups {
+		for _, ends := range v.askedTogether(sort.prefix, sort.ends) {
 			d := Doubt{Prefix: sort.prefix, Ends: ends, Done: isDone, Again: sort.again}
 			says, asks := sort.one, "Is it done?"
 			if len(ends) > 1 {
@@ -184,6 +180,38 @@ func (v *View) skips(step string) string {
 	return "leave it out"
 }
 
+// askedTogether groups steps by the questions about them. What a person has answered of some stays
+// answered, whatever is to be asked of others since.
+func (v *View) askedTogether(prefix string, ends []reprise.Event) (out [][]reprise.Event) {
+	for _, q := range v.Run.Questions {
+		if !q.Answered || q.Applied || !strings.HasPrefix(q.ID, prefix) {
+			continue
+		}
+		names := strings.FieldsFunc(q.Text, func(c rune) bool { return c == ',' || c == ' ' })
+		about := slices.DeleteFunc(slices.Clone(ends), func(ev reprise.Event) bool { return !slices.Contains(names, ev.Step) })
+		if len(about) > 0 && strings.HasPrefix(q.ID, prefix+which(about)+"-") {
+			out = append(out, about)
+			ends = slices.DeleteFunc(slices.Clone(ends), func(ev reprise.Event) bool { return slices.Contains(stepsOf(about), ev.Step) })
+		}
+	}
+	if len(ends) < 2 || v.asksEach(prefix) {
+		return slices.AppendSeq(out, slices.Chunk(ends, 1))
+	}
+	return append(out, ends)
+}
+
+// which names what a question is about: it is another name if that is no longer the same.
+func which(ends []reprise.Event) string {
+	var b strings.Builder
+	for _, end := range ends {
+		fmt.Fprintf(&b, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())
+		for _, e := range end.Stands {
+			fmt.Fprintf(&b, "%q %s\n", e.Path, e.Before)
+		}
+	}
+	return reprise.HashOf([]byte(b.String())).String()[:8]
+}
+
 // asksEach reports whether a person wanted to be asked about each step alone.
 func (v *View) asksEach(prefix string) bool {
 	return slices.ContainsFunc(v.Run.Questions, func(q reprise.Question) bool {
@@ -218,13 +246,13 @@ func removed(v *View) []Doubt {
 	list := strings.Join(names, ", ")
 	d.Finding = reprise.Finding{
 		Code:    reprise.CodeStepsChanged,
-		Message: "an attempt removed what was still to do: " + list + "; the run is not complete until you decide",
+		Message: "what was still to do was removed: " + list + "; the run is not complete until you decide",
 	}
 	ways := "Put it back, or leave it out?"
 	if len(options) == 1 {
 		ways = "Put it back by hand and resume, or leave it out? `reprise undo` lists what was kept."
 	}
-	d = d.about(r, "Still open, but an attempt removed it from "+strings.Join(from, ", ")+": "+list+". "+ways)
+	d = d.about(r, "Still open, but removed from "+strings.Join(from, ", ")+": "+list+". "+ways)
 	d.Question.Options = options
 	return []Doubt{d}
 }
@@ -296,14 +324,7 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 			d.Question.Options = append(d.Question.Options, more)
 		}
 	}
-	var which strings.Builder
-	for _, end := range d.Ends {
-		fmt.Fprintf(&which, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())
-		for _, e := range end.Stands {
-			fmt.Fprintf(&which, "%q %s\n", e.Path, e.Before)
-		}
-	}
-	name := d.Prefix + reprise.HashOf([]byte(which.String())).String()[:8]
+	name := d.Prefix + which(d.Ends)
 	for n := 1; ; n++ {
 		d.Question.ID = fmt.Sprintf("%s-%d", name, n)
 		if q := r.Question(d.Question.ID); q == nil || !q.Applied {

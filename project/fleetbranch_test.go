@@ -152,8 +152,8 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 		there map[string]string
 		want  []string
 	}{
-		"nothing is known yet": {nil, []string{"works on it", "`reprise-fleet stop 003-z`"}},
-		"it is at work":        {map[string]string{durable.FleetMark(journal.Name(ref)): reprise.MarkText("003-z")}, []string{"works on it", "`reprise-fleet stop 003-z`"}},
+		"nothing is known yet": {nil, []string{"is the run", "`reprise-fleet stop 003-z`"}},
+		"it is at work":        {map[string]string{durable.FleetMark(journal.Name(ref)): reprise.MarkText("003-z")}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
 		"it was stopped":       {map[string]string{tasks: strings.Replace(open, "[ ]", "[x]", 1)}, []string{"has left it open", "`reprise-fleet stop 003-z`"}},
 		"it is finished":       {map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
 	} {
@@ -199,6 +199,16 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 				if f := r.Findings[at]; !strings.Contains(f.Message+f.Hint, want) {
 					t.Errorf("no %q: %+v", want, f)
 				}
+			}
+			// A quick look does not know what the branch has: it says only what is so in every case.
+			quick, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := quick.Find(ref).Findings; !slices.ContainsFunc(f, func(f reprise.Finding) bool {
+				return f.Code == reprise.CodeHandedOver && strings.HasSuffix(f.Message, "its branch reprise/003-z is the run, and this is an old copy")
+			}) {
+				t.Errorf("a quick look says %+v", f)
 			}
 		})
 	}

@@ -21,12 +21,13 @@ import (
 // by what it noted when it gave the run away, by the marks in a checkout of the run's branch, or
 // by those on the branch as it was last fetched.
 
-// handedOver reports that a run goes on on a branch of the remote, as part of the run outer.
+// handedOver reports that a run is on a branch of the remote, as part of the run outer. Whether the
+// fleet still works on it there is for the server to say, or for the branch once it is fetched.
 func handedOver(r *reprise.Run, outer, branch string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
-		Message: "it was handed to the fleet, which works on it on the branch " + branch + "; this is an old copy",
-		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %s`, which names the commands that continue it; once it is over, `git fetch` and this command again name the merge", reprise.Pasted(outer, "RUN")),
+		Message: "it was handed to the fleet: its branch " + branch + " is the run, and this is an old copy",
+		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %[1]s`, which names the commands that continue it; once it is over, `git fetch && reprise check %[1]s` names the merge", reprise.Pasted(outer, "RUN")),
 	}
 	return partOf(f, r, outer)
 }

@@ -68,7 +68,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			r.Report(journalProblem(r.ID, err))
 			account = nil
 		} else {
-			logs[r] = logged{account.Entries, journal.Fold(account.Entries)}
+			logs[r] = loggedIn(account)
 		}
 		accounts[r] = account
 	}

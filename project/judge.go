@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/evidence"
 	"reprise/evidence/grade"
 	"reprise/examine"
@@ -285,9 +286,8 @@ func nameTarget(r *reprise.Run, git *reprise.Git) {
 // the file changed since it was checked out, because a clone writes all files now. If the
 // history does not reach back to the last change, the time is unknown: it becomes zero
 // and keeps its source. A recorded day gets a time of day if a commit on that day touched
-// the run's own file. Days in a story are written by hand, if at all, so the last change
-// of its file counts if later. A state file is written by a tool at every step, so a
-// later commit of it may be mere reformatting.
+// the run's own file. A later commit may have touched it for another reason, so what the
+// files say of their own dates counts before it, unless it is work.
 func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	day := r.LastActivity
 	if git == nil || day.IsZero() {
@@ -300,13 +300,7 @@ func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	if !day.Equal(day.Truncate(24 * time.Hour)) {
 		return
 	}
-	if r.Kind == reprise.KindStory {
-		own := reprise.Source{File: r.Path}
-		at, _ := git.MadeAt(r.Path)
-		r.Active(at, own)
-		if info, err := fs.Stat(files, r.Path); err == nil && !git.Unchanged(r.Path, info.ModTime()) {
-			r.Active(info.ModTime(), own)
-		}
+	if r.Active(workedOn(files, r, git), reprise.Source{File: r.Path}); r.LastActivity.After(day) {
 		return
 	}
 	for _, c := range git.Commits {
@@ -318,6 +312,27 @@ func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 			return
 		}
 	}
+}
+
+// workedOn is when a change of a run's own file last changed what it tells of how far the
+// work is; zero if unknown. That a file was added proves nothing: an import adds all.
+func workedOn(files fs.FS, r *reprise.Run, git *reprise.Git) (at time.Time) {
+	told, past := convention.Of(r.Layout).Told, git.Past[r.Path]
+	if told == nil || r.Kind != reprise.KindStory || len(past) == 0 {
+		return at
+	}
+	newer := told(r.Path, past[0].Content)
+	if info, err := fs.Stat(files, r.Path); err == nil && !git.Unchanged(r.Path, info.ModTime()) {
+		if have, err := doc.ReadRegular(files, r.Path, doc.MaxSize); err == nil && told(r.Path, have) != newer {
+			return info.ModTime()
+		}
+	}
+	for i, v := range past {
+		if then := told(r.Path, v.Content); then != newer && then != "" {
+			return git.CommitAt(past[i-1].Commit)
+		}
+	}
+	return at
 }
 
 // Digest identifies everything that a full judgement of an open run is based on: its

@@ -40,7 +40,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	told := map[string]bool{}
 	for i, u := range units {
 		step := u.ID
-		if hist.Steps[u.ID] == nil && i < maxAssigned {
+		if i < maxAssigned { // what a unit is called need not be what its attempts are recorded under
 			if a, err := book.Assign(s.Files, r, u); err == nil && a.Step != "" {
 				step = a.Step
 			}

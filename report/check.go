@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -197,17 +196,15 @@ type Owner struct {
 // was interrupted if there are none.
 func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 	c := Check{
-		Schema: CheckSchema, Root: root, Mode: mode, Git: newGit(o.Git), Unread: words(o.SessionsUnread),
+		Schema: CheckSchema, Root: root, Mode: mode, Git: newGit(o.Git), Unread: Each(o.SessionsUnread, reprise.UnreadSession.String),
 		Checked:    Checked{Steps: []Step{}, Artifacts: []Artifact{}, Sessions: []Session{}, Options: []reprise.Option{}, Findings: []Finding{}},
-		Candidates: []Run{}, Runs: append([]Checked{}, runs...),
+		Candidates: []Run{}, Runs: List(runs),
 	}
 	if len(runs) > 0 {
 		c.Checked = runs[0]
 	}
 	if len(runs) > 1 {
-		for _, r := range runs {
-			c.Candidates = append(c.Candidates, *r.Run)
-		}
+		c.Candidates = Each(runs, func(r Checked) Run { return *r.Run })
 	}
 	return c
 }
@@ -215,24 +212,15 @@ func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 // NewChecked makes the document of one run that was judged.
 func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Observed) Checked {
 	run, decision, plan := NewJudged(r, d), newDecision(d), NewPlan(r, d, o)
-	c := Checked{
-		Digest: digest, Run: &run, Decision: &decision, Plan: &plan, Steps: []Step{}, Artifacts: []Artifact{},
-		Owner: newOwner(r.Owner, o), Sessions: []Session{}, Findings: NewFindings(Sorted(r.Findings)),
-		Options: append([]reprise.Option{}, d.Options(r)...),
+	return Checked{
+		Digest: digest, Run: &run, Decision: &decision, Plan: &plan, Steps: Each(r.Steps, newStep), Artifacts: Each(r.Artifacts, newArtifact),
+		Owner: newOwner(r.Owner, o), Sessions: Each(o.SessionsOn(r), newSession), Options: List(d.Options(r)),
+		Failures: Each(r.Failures, newFailure), Findings: NewFindings(Sorted(r.Findings)),
 	}
-	for i := range r.Steps {
-		c.Steps = append(c.Steps, newStep(&r.Steps[i]))
-	}
-	for _, a := range r.Artifacts {
-		c.Artifacts = append(c.Artifacts, newArtifact(a))
-	}
-	for _, f := range r.Failures {
-		c.Failures = append(c.Failures, Failure{f.Step, f.Attempt, f.At.UTC(), f.Reason, f.Log, list(f.Output)})
-	}
-	for _, s := range o.SessionsOn(r) {
-		c.Sessions = append(c.Sessions, newSession(s))
-	}
-	return c
+}
+
+func newFailure(f reprise.Failure) Failure {
+	return Failure{f.Step, f.Attempt, f.At.UTC(), f.Reason, f.Log, List(f.Output)}
 }
 
 // NewJudged makes the document of one run with the verdict of a decision, the
@@ -246,10 +234,7 @@ func NewJudged(r *reprise.Run, d reprise.Decision) Run {
 	run.Findings = NewFindings(Sorted(r.Findings))
 	run.Asks = NewQuestions(d.Unanswered(r)[len(r.PendingQuestions()):])
 	if d.Action != 0 {
-		run.Next = []Unit{}
-		for _, u := range d.Units {
-			run.Next = append(run.Next, newUnit(u))
-		}
+		run.Next = Each(d.Units, newUnit)
 	}
 	return run
 }
@@ -271,40 +256,31 @@ func (c Check) About(findings []reprise.Finding) Check {
 func newDecision(d reprise.Decision) Decision {
 	out := Decision{
 		Action: d.Action, State: d.State, Verdict: cmp.Or(d.Verdict, reprise.VerdictNone),
-		Units: newOffers(d.Units), Verify: newOffers(d.Verify), Doubtful: newOffers(d.Doubtful),
-		Reasons: list(d.Reasons), Missing: []Artifact{}, Keep: list(d.Keep), Again: list(d.Again),
+		Units: Each(d.Units, newOffer), Verify: Each(d.Verify, newOffer), Doubtful: Each(d.Doubtful, newOffer),
+		Reasons: List(d.Reasons), Missing: Each(d.Missing, newArtifact), Keep: List(d.Keep), Again: List(d.Again),
 	}
 	if d.Point != nil {
-		out.Point = &Offer{newUnit(*d.Point), d.Point.Reason}
-	}
-	for _, a := range d.Missing {
-		out.Missing = append(out.Missing, newArtifact(a))
+		point := newOffer(*d.Point)
+		out.Point = &point
 	}
 	return out
 }
 
-func newOffers(units []reprise.Unit) []Offer {
-	out := make([]Offer, 0, len(units))
-	for _, u := range units {
-		out = append(out, Offer{newUnit(u), u.Reason})
-	}
-	return out
-}
+func newOffer(u reprise.Unit) Offer { return Offer{newUnit(u), u.Reason} }
 
 func newUnit(u reprise.Unit) Unit { return Unit{u.ID, u.Path, u.Title, u.Phase, u.Role} }
 
-func newStep(s *reprise.Step) Step {
-	out := Step{
+func newStep(s reprise.Step) Step {
+	return Step{
 		ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Status: known(s.Status), Grade: s.Grade, Needs: s.Needs,
-		Claims: make([]Claim, 0, len(s.Claims)), Evidence: make([]Evidence, 0, len(s.Evidence)),
+		Claims: Each(slices.Concat(s.Claims, s.Noted), newClaim), Evidence: Each(s.Evidence, newEvidence),
 	}
-	for _, c := range slices.Concat(s.Claims, s.Noted) {
-		out.Claims = append(out.Claims, Claim{c.Ledger, known(c.Status), c.Word, c.Source.String(), when(c.At), c.Won})
-	}
-	for _, e := range s.Evidence {
-		out.Evidence = append(out.Evidence, Evidence{e.Kind, e.Text, e.Source, e.For})
-	}
-	return out
+}
+
+func newEvidence(e reprise.Evidence) Evidence { return Evidence{e.Kind, e.Text, e.Source, e.For} }
+
+func newClaim(c reprise.Claim) Claim {
+	return Claim{c.Ledger, known(c.Status), c.Word, c.Source.String(), When(c.At), c.Won}
 }
 
 // known turns an unset status into one that has a word.
@@ -327,17 +303,6 @@ func newOwner(w *reprise.Owner, o reprise.Observed) *Owner {
 	}
 	life := o.Owners[w.Source]
 	return &Owner{w.Agent, w.Host, w.PID, cmp.Or(life.Life, reprise.LifeUnknown), life.Reason, w.Source.String()}
-}
-
-func list(s []string) []string { return append([]string{}, s...) }
-
-// words are what things say of themselves, never null.
-func words[T fmt.Stringer](list []T) []string {
-	out := []string{}
-	for _, v := range list {
-		out = append(out, v.String())
-	}
-	return out
 }
 
 // ChecksSchema is the version of the document of `reprise checks`.

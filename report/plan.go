@@ -162,9 +162,7 @@ func next(r *reprise.Run, u reprise.Unit, last *reprise.Step) *NextPhase {
 	step := ""
 	if i >= 0 {
 		step = r.Steps[i].ID
-		if r.Steps[i].ID != u.ID {
-			n.Name = r.Steps[i].ID
-		}
+		n.Name = step
 	}
 	add := func(path string) {
 		if path != "" && !slices.Contains(n.Inputs, path) {

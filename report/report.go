@@ -42,6 +42,7 @@ type Run struct {
 	Progress     Progress        `json:"progress"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
 	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
+	Limit        string          `json:"limit,omitempty" jsonschema:"what was said of that limit or outage; absent if nothing was"`
 	Action       reprise.Action  `json:"action,omitzero" jsonschema:"what is to be done about it; absent where the run was not judged"`
 	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended step first"`
 	Says         string          `json:"says,omitempty" jsonschema:"what comes next or is waited for, in the words that status has for it; absent from other commands, and where nothing comes next"`
@@ -112,30 +113,23 @@ type Error struct {
 // NewStatus makes the document of a project. Runs that were judged carry the
 // verdict and the state of the decision.
 func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]reprise.Decision, findings []reprise.Finding) Status {
-	s := Status{Schema: StatusSchema, Root: root, Runs: make([]Run, 0, len(runs)), Findings: NewFindings(findings)}
-	for _, r := range runs {
+	return Status{Schema: StatusSchema, Root: root, Findings: NewFindings(findings), Runs: Each(runs, func(r *reprise.Run) Run {
 		if d, ok := decisions[r]; ok {
-			s.Runs = append(s.Runs, NewJudged(r, d))
-			continue
+			return NewJudged(r, d)
 		}
-		s.Runs = append(s.Runs, NewRun(r))
-	}
-	return s
+		return NewRun(r)
+	})}
 }
 
 // NewRun makes the document of one run.
 func NewRun(r *reprise.Run) Run {
 	p := r.Progress()
-	out := Run{
+	return Run{
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Project: r.Project, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
-		Progress: Progress{p.Done - p.Skipped, p.Total, p.Skipped}, LastActivity: when(r.LastActivity), Until: when(r.Until),
-		Next: []Unit{}, Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),
+		Progress: Progress{p.Done - p.Skipped, p.Total, p.Skipped}, LastActivity: When(r.LastActivity), Until: When(r.Until), Limit: r.Limit,
+		Next: Each(r.Next, newUnit), Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),
 	}
-	for _, u := range r.Next {
-		out.Next = append(out.Next, Unit{u.ID, u.Path, u.Title, u.Phase, u.Role})
-	}
-	return out
 }
 
 // NewDetect makes the answer about one run, or about a project without any.
@@ -155,34 +149,36 @@ func NewDetect(root string, r *reprise.Run, decided reprise.Decision, findings [
 
 // NewQuestions makes the documents of questions.
 func NewQuestions(questions []reprise.Question) []Question {
-	out := make([]Question, 0, len(questions))
-	for _, q := range questions {
-		options := q.Options
-		if options == nil {
-			options = []string{}
-		}
+	return Each(questions, func(q reprise.Question) Question {
 		steps := slices.Clone(q.Group)
 		if q.By != "" && !slices.Contains(steps, q.By) {
 			steps = append(steps, q.By)
 		}
-		out = append(out, Question{q.ID, q.Subject, q.Text, options, when(q.AskedAt), q.Source.String(), q.Note, steps})
-	}
-	return out
+		return Question{q.ID, q.Subject, q.Text, List(q.Options), When(q.AskedAt), q.Source.String(), q.Note, steps}
+	})
 }
 
 // NewFindings makes the documents of findings.
 func NewFindings(findings []reprise.Finding) []Finding {
-	out := make([]Finding, 0, len(findings))
-	for _, f := range findings {
-		out = append(out, Finding{f.Code, f.Severity, f.Subject, f.Message, f.Source.String(), f.Hint})
+	return Each(findings, func(f reprise.Finding) Finding {
+		return Finding{f.Code, f.Severity, f.Subject, f.Message, f.Source.String(), f.Hint}
+	})
+}
+
+// Each makes a list of a document from another one; it is never null.
+func Each[From, To any](list []From, of func(From) To) []To {
+	out := make([]To, 0, len(list))
+	for _, v := range list {
+		out = append(out, of(v))
 	}
 	return out
 }
 
-// When gives a time for a document, nil for one that is unknown.
-func When(t time.Time) *time.Time { return when(t) }
+// List copies a list for a document; it is never null.
+func List[T any](list []T) []T { return append([]T{}, list...) }
 
-func when(t time.Time) *time.Time {
+// When gives a time for a document, nil for one that is unknown.
+func When(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -37,11 +37,9 @@ type Call struct {
 }
 
 func newSession(s reprise.Session) Session {
-	out := Session{s.CLI, s.ID, s.Version, s.Path, s.Dir, when(s.Last), s.Ended, s.Lost, s.Part, s.Context, cmp.Or(s.Owner.Life, reprise.LifeUnknown), s.Owner.Reason, []Call{}}
-	for _, c := range s.Calls {
-		out.Calls = append(out.Calls, Call{
-			c.ID, c.Tool, c.Text, when(c.Started), cmp.Or(c.Effect, reprise.EffectUnknown), cmp.Or(c.Landing, reprise.LandingUnknown), list(c.Signs), c.Passed,
-		})
-	}
-	return out
+	return Session{s.CLI, s.ID, s.Version, s.Path, s.Dir, When(s.Last), s.Ended, s.Lost, s.Part, s.Context, cmp.Or(s.Owner.Life, reprise.LifeUnknown), s.Owner.Reason, Each(s.Calls, newCall)}
+}
+
+func newCall(c reprise.Call) Call {
+	return Call{c.ID, c.Tool, c.Text, When(c.Started), cmp.Or(c.Effect, reprise.EffectUnknown), cmp.Or(c.Landing, reprise.LandingUnknown), List(c.Signs), c.Passed}
 }

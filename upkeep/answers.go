@@ -79,11 +79,7 @@ func answersSince(store *durable.Store, snap *durable.Snapshot, runs []*reprise.
 // answerAgain records answers to questions that are open again.
 func answerAgain(ctx context.Context, t Tender, store *durable.Store, answers []answer) error {
 	for _, a := range answers {
-		l, err := layoutOf(a.run)
-		if err != nil {
-			return err
-		}
-		now, err := reprise.Load(l, store, a.run.Ref)
+		_, now, err := load(store, a.run)
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ type branchMend struct{ branch, commit string }
 // planBranches offers to point the broken branches that a run needs, its own and the one
 // that is checked out in the project, at the last commit on record. Where nothing names
 // one, the plan says so.
-func planBranches(ctx context.Context, store *durable.Store, git *repository, r *reprise.Run, plan *RepairPlan) {
-	repo, err := git.open(ctx, store)
+func planBranches(ctx context.Context, store *durable.Store, git repository, r *reprise.Run, plan *RepairPlan) {
+	repo, err := git()
 	if err != nil {
 		return // planFromGit tells why git cannot be asked
 	}
@@ -49,12 +49,12 @@ func planBranches(ctx context.Context, store *durable.Store, git *repository, r 
 
 // mendBranches carries out what planBranches offered.
 func mendBranches(ctx context.Context, store *durable.Store, mends []RunMend) error {
-	var git repository
+	git := repositoryOf(ctx, store)
 	for _, m := range mends {
 		if m.ref == nil {
 			continue
 		}
-		repo, err := git.open(ctx, store)
+		repo, err := git()
 		if err != nil {
 			return err
 		}

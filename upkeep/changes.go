@@ -55,7 +55,7 @@ func (t Tender) Changes(ctx context.Context, h *History, step string) (map[int]C
 	if err != nil {
 		return nil, err
 	}
-	repo, err := new(repository).open(ctx, store)
+	repo, err := gitx.Open(ctx, store.Dir(), gitx.Options{})
 	if gitx.Absent(err) {
 		return out, nil
 	}
@@ -91,10 +91,11 @@ func committed(ctx context.Context, repo *gitx.Repo, c Change, key string) (Chan
 	}
 	c.Commits = named
 	for _, commit := range c.Commits {
-		if _, known, err := repo.Resolve(ctx, commit); err != nil || !known {
-			if err != nil {
-				return c, err
-			}
+		_, known, err := repo.Resolve(ctx, commit)
+		if err != nil {
+			return c, err
+		}
+		if !known {
 			continue // it was removed since
 		}
 		text, whole, err := repo.Patch(ctx, commit, int64(maxDiff-len(c.Diff)))

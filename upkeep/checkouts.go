@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -16,28 +17,20 @@ import (
 )
 
 // repository is the project's, opened when it is first asked for.
-type repository struct {
-	repo   *gitx.Repo
-	err    error
-	opened bool
-}
+type repository func() (*gitx.Repo, error)
 
-func (g *repository) open(ctx context.Context, store *durable.Store) (*gitx.Repo, error) {
-	if !g.opened {
-		g.repo, g.err = gitx.Open(ctx, store.Dir(), gitx.Options{})
-		g.opened = true
-	}
-	return g.repo, g.err
+func repositoryOf(ctx context.Context, store *durable.Store) repository {
+	return sync.OnceValues(func() (*gitx.Repo, error) { return gitx.Open(ctx, store.Dir(), gitx.Options{}) })
 }
 
 // stateOf tells the branch and the checkout that a run has for itself. Only builds
 // have them; the others are worked on in the project.
-func (g *repository) stateOf(ctx context.Context, store *durable.Store, r *reprise.Run) durable.RunState {
+func (g repository) stateOf(ctx context.Context, store *durable.Store, r *reprise.Run) durable.RunState {
 	out := durable.RunState{Layout: r.Layout, ID: r.ID, Path: r.Path}
 	if !r.Kind.Facts().Checkout || !inProject(r.Path) {
 		return out
 	}
-	repo, err := g.open(ctx, store)
+	repo, err := g()
 	if gitx.Absent(err) {
 		return out
 	}
@@ -52,15 +45,15 @@ func (g *repository) stateOf(ctx context.Context, store *durable.Store, r *repri
 
 // project is what is needed to look at, and to bring back, the checkout of a run of
 // a snapshot.
-func (g *repository) project(ctx context.Context, store *durable.Store, r durable.RunState) (worktree.Project, error) {
-	repo, err := g.open(ctx, store)
+func (g repository) project(ctx context.Context, store *durable.Store, r durable.RunState) (worktree.Project, error) {
+	repo, err := g()
 	run := &reprise.Run{Ref: reprise.Ref{Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: reprise.KindBuild}, Branch: r.Checkout.Branch, Worktree: r.Checkout.Path}
 	return worktree.Project{Store: store, Repo: repo, Run: run}, err
 }
 
 // present tells how the runs of a snapshot stand now, or why the branch and the
 // checkout of one cannot be brought back.
-func (g *repository) present(ctx context.Context, store *durable.Store, snap *durable.Snapshot) ([]durable.RunState, error) {
+func (g repository) present(ctx context.Context, store *durable.Store, snap *durable.Snapshot) ([]durable.RunState, error) {
 	now := []durable.RunState{}
 	for _, r := range snap.Runs {
 		if r.Checkout == nil {
@@ -101,8 +94,8 @@ func (t Tender) Undo(ctx context.Context, id string, c UndoChoice) (*durable.Und
 		return nil, errors.Join(fmt.Errorf("undo %s: there is no such snapshot", id), err)
 	}
 	snap := &list[i]
-	var repo repository
-	plan, err := t.planUndo(ctx, store, &repo, snap, c)
+	repo := repositoryOf(ctx, store)
+	plan, err := t.planUndo(ctx, store, repo, snap, c)
 	if err != nil {
 		return nil, err
 	}

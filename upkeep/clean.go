@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"reprise"
@@ -107,8 +108,7 @@ func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 	var out []reprise.Event
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		inside := s.Path == "" || s.Path == r.Path || within(s.Path, r.Path)
-		if inside && (!r.Kind.Facts().Kept || r.Gone() != nil) {
+		if (s.Path == "" || within(s.Path, r.Path)) && (!r.Kind.Facts().Kept || r.Gone() != nil) {
 			continue
 		}
 		if s.Status == reprise.InProgress || s.Status == reprise.InReview {
@@ -118,17 +118,12 @@ func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 	return out
 }
 
-func within(name, dir string) bool {
-	return len(name) > len(dir) && name[:len(dir)] == dir && name[len(dir)] == '/'
-}
+// within reports whether a name is that of a file or folder, or of something in it.
+func within(name, of string) bool { return name == of || strings.HasPrefix(name, of+"/") }
 
 // record asks the run's layout what an event means, as the files stand in store.
 func record(store reprise.Store, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
-	l, err := layoutOf(r)
-	if err != nil {
-		return nil, err
-	}
-	run, err := reprise.Load(l, store, r.Ref)
+	l, run, err := load(store, r)
 	if err != nil {
 		return nil, err
 	}
@@ -161,13 +156,13 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 	if _, err := caughtUp(ctx, store, plan.Run); err != nil {
 		return nil, err
 	}
-	done := &Cleaned{}
-	if done.Snapshot, err = Keep(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID); err != nil {
+	snapshot, err := Keep(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID)
+	if err != nil {
 		return nil, err
 	}
-	given, err := GiveUp(ctx, store, plan.Run, t.Now)
-	given.Snapshot = done.Snapshot
-	return given, err
+	done, err := GiveUp(ctx, store, plan.Run, t.Now)
+	done.Snapshot = snapshot
+	return done, err
 }
 
 // GiveUp resets statuses that a run left in the middle and archives its state,

@@ -48,11 +48,7 @@ func (p *UndoPlan) doubts(ctx context.Context, store *durable.Store, snap *durab
 		if len(was)+len(is) == 0 {
 			continue
 		}
-		l, err := layoutOf(r)
-		if err != nil {
-			return nil, err
-		}
-		run, err := reprise.Load(l, then, r.Ref)
+		l, run, err := load(then, r)
 		if err != nil {
 			return nil, err
 		}
@@ -94,11 +90,11 @@ func marks(r *reprise.Run, d *reprise.Event, file string) bool {
 	in := r.Path
 	switch s := r.Step(d.Step); {
 	case d.Step == "":
-		return len(d.Expect) == 0 || slices.ContainsFunc(d.Expect, func(e reprise.Expected) bool { return e.Path == file || within(file, e.Path) })
+		return len(d.Expect) == 0 || slices.ContainsFunc(d.Expect, func(e reprise.Expected) bool { return within(file, e.Path) })
 	case s != nil:
 		in = s.Said().File
 	case d.Listed != nil:
 		in = cmp.Or(d.Listed.In, r.Path)
 	}
-	return file == in || within(file, in)
+	return within(file, in)
 }

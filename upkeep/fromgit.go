@@ -19,7 +19,7 @@ import (
 // applied to it. Nothing is offered where the file itself cannot be opened: another
 // content would not help. Where git cannot be asked, the plan says so, and what needs no
 // git is repaired all the same.
-func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *repository, store *durable.Store, l reprise.Layout, r *reprise.Run, names []string, plan *RepairPlan) error {
+func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git repository, store *durable.Store, l reprise.Layout, r *reprise.Run, names []string, plan *RepairPlan) error {
 	if len(names) == 0 || !inProject(r.Path) {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 		})
 		return nil
 	}
-	repo, err := git.open(ctx, store)
+	repo, err := git()
 	if gitx.Absent(err) {
 		return nil
 	}
@@ -74,9 +74,7 @@ func offer(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *repr
 		if then, err := reprise.Load(l, dry, r.Ref); err != nil || slices.Contains(then.Unread, name) {
 			continue
 		}
-		mend := reprise.Mend{What: name + what, From: saidFrom(v), Edits: []reprise.Edit{edit}}
-		plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
-		return after.Apply(ctx, mend.Edits)
+		return plan.add(ctx, after, r, reprise.Mend{What: name + what, From: saidFrom(v), Edits: []reprise.Edit{edit}})
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -115,10 +114,10 @@ func (t Tender) PlanUndo(ctx context.Context, snap *durable.Snapshot, c UndoChoi
 	if err != nil {
 		return nil, err
 	}
-	return t.planUndo(ctx, store, &repository{}, snap, c)
+	return t.planUndo(ctx, store, repositoryOf(ctx, store), snap, c)
 }
 
-func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *repository, snap *durable.Snapshot, c UndoChoice) (*UndoPlan, error) {
+func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo repository, snap *durable.Snapshot, c UndoChoice) (*UndoPlan, error) {
 	var plan UndoPlan
 	back, appeared, err := store.PlanUndo(ctx, snap)
 	if err != nil {
@@ -150,7 +149,9 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 	if w.left != "" && !c.All {
 		return nil, &LeftError{Snapshot: snap.ID, Branch: w.left}
 	}
-	plan.commits(w)
+	for _, c := range w.foreign {
+		plan.Others = append(plan.Others, fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject))
+	}
 	if err := plan.runs(ctx, t, store, w, back, appeared); err != nil {
 		return nil, err
 	}
@@ -175,20 +176,13 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 // spare keeps what a person wants to stay, and gives the others of the files.
 func (p *UndoPlan) spare(names, keep []string) (others []string) {
 	for _, name := range names {
-		if slices.ContainsFunc(keep, func(k string) bool { return name == k || within(name, k) }) {
+		if slices.ContainsFunc(keep, func(k string) bool { return within(name, k) }) {
 			p.Kept = append(p.Kept, Kept{Path: name, Asked: true})
 		} else {
 			others = append(others, name)
 		}
 	}
 	return others
-}
-
-// commits tells which commits of the project's branch are not the runs'.
-func (p *UndoPlan) commits(w *whose) {
-	for _, c := range w.foreign {
-		p.Others = append(p.Others, fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject))
-	}
 }
 
 // runs tells which other runs were worked on, and what a person answered. What the runs of
@@ -218,11 +212,10 @@ func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, w *
 		if slices.ContainsFunc(snap.Runs, func(s durable.RunState) bool { return s.ID == r.ID && s.Layout == r.Layout }) {
 			continue
 		}
-		in := func(name string) bool { return name == r.Path || strings.HasPrefix(name, r.Path+"/") }
-		others := func(name string) bool { return in(name) && w.byOthers(name) }
+		others := func(name string) bool { return within(name, r.Path) && w.byOthers(name) }
 		switch {
 		case !inProject(r.Path):
-		case slices.ContainsFunc(appeared, others) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return in(string(e.Path)) }):
+		case slices.ContainsFunc(appeared, others) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return within(string(e.Path), r.Path) }):
 			p.Others = append(p.Others, fmt.Sprintf("run %s, which did not exist", r.ID))
 		case slices.ContainsFunc(appeared, others) || slices.ContainsFunc(back, others):
 			p.Others = append(p.Others, fmt.Sprintf("work on run %s", r.ID))

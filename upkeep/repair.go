@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 	}
 	plan := &RepairPlan{}
 	elsewhere := project.Elsewhere(store.Dir(), runs, t.Now)
-	git := &repository{}
+	git := repositoryOf(ctx, store)
 	for _, r := range runs {
 		if f, is := elsewhere[r]; is {
 			if f.Code == reprise.CodeJournalDamaged || slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeLeftover || isDamage(f) }) {
@@ -122,7 +123,7 @@ func (p *RepairPlan) writeOnce() {
 	})
 }
 
-func (t Tender) planRun(ctx context.Context, store *durable.Store, git *repository, r *reprise.Run, plan *RepairPlan) error {
+func (t Tender) planRun(ctx context.Context, store *durable.Store, git repository, r *reprise.Run, plan *RepairPlan) error {
 	l, err := layoutOf(r)
 	if err != nil {
 		return err
@@ -198,16 +199,28 @@ func planMends(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *
 		return fmt.Errorf("look for repairs of %s: %w", r.ID, err)
 	}
 	for _, mend := range mends {
-		dry := durable.NewDryRun(after)
-		if err := dry.Apply(ctx, mend.Edits); err != nil {
-			return err
-		}
-		plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
-		if err := after.Apply(ctx, mend.Edits); err != nil {
+		if err := plan.add(ctx, after, r, mend); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// add adds a mend to the plan and to the files as they are after it. A file in UTF-16 is left
+// to a person, who converts it and has all of it.
+func (p *RepairPlan) add(ctx context.Context, after *durable.DryRun, r *reprise.Run, mend reprise.Mend) error {
+	if slices.ContainsFunc(mend.Edits, func(e reprise.Edit) bool {
+		have, _ := fs.ReadFile(after, e.Path) // an edit of what cannot be read is refused
+		return reprise.UTF16(have)
+	}) {
+		return nil
+	}
+	dry := durable.NewDryRun(after)
+	if err := dry.Apply(ctx, mend.Edits); err != nil {
+		return err
+	}
+	p.Mends = append(p.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
+	return after.Apply(ctx, mend.Edits)
 }
 
 // goneFinding tells that files of a run are gone that its journal wrote; nil if none are.
@@ -254,7 +267,7 @@ func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *rep
 func damagedFiles(store *durable.Store, account *journal.Account, r *reprise.Run) (out []string) {
 	names := slices.Clone(r.Unread)
 	for _, f := range r.Findings {
-		if isDamage(f) && !slices.Contains([]string{reprise.CodePermission, reprise.CodeNotRegular, reprise.CodeLinkOutside}, f.Code) {
+		if isDamage(f) && !reprise.Unopened(f.Code) {
 			names = append(names, f.Source.File)
 		}
 	}
@@ -315,6 +328,7 @@ func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Acc
 var damaged = map[string]bool{
 	reprise.CodeUnreadable: true, reprise.CodeSalvaged: true, reprise.CodeDamagedLine: true, reprise.CodeIntegrity: true,
 	reprise.CodeStateGone: true, reprise.CodePermission: true, reprise.CodeNotRegular: true, reprise.CodeLinkOutside: true,
+	reprise.CodeEncoding: true,
 }
 
 func isDamage(f reprise.Finding) bool { return damaged[f.Code] && f.Severity > reprise.Info }

@@ -39,15 +39,16 @@ func KeepGoing(ctx context.Context, store *durable.Store, r *reprise.Run, note s
 func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string, aside []string, writes []durable.FileState) (string, error) {
 	var files []string
 	o := durable.SnapshotOptions{Tree: true, Note: note, Runs: []durable.RunState{}, Writes: writes}
-	var repo repository
+	repo := repositoryOf(ctx, store)
 	for _, r := range runs {
-		files = append(files, stateFiles(store, r)...)
+		own := stateFiles(store, r)
+		files = append(files, own...)
 		if inProject(r.Path) {
 			o.Ignored = append(o.Ignored, r.Path)
 		}
 		state := repo.stateOf(ctx, store, r)
 		o.Runs = append(o.Runs, state)
-		for _, name := range stateFiles(store, r) {
+		for _, name := range own {
 			// A merge brings the project's copy up to the checkout's.
 			if h, err := store.HashFile(inCheckout(state, name)); err == nil && !slices.Contains(aside, name) {
 				o.Writes = append(o.Writes, durable.FileState{Path: name, Hash: h})
@@ -84,40 +85,37 @@ func inCheckout(r durable.RunState, name string) string {
 // CanKeep tells why Keep would refuse to keep the state of a run: some of it lies
 // behind a link. It changes nothing.
 func CanKeep(store *durable.Store, r *reprise.Run) error {
-	for _, name := range stateFiles(store, r) {
-		var link *durable.LinkError
-		if err := store.CanWrite(name); errors.As(err, &link) {
-			return err
-		}
+	if links := behindLinks(store, r); len(links) > 0 {
+		return links[0]
 	}
 	return nil
+}
+
+// behindLinks tells of the state files of a run that lie behind a link.
+func behindLinks(store *durable.Store, r *reprise.Run) (out []*durable.LinkError) {
+	for _, name := range stateFiles(store, r) {
+		if link, is := errors.AsType[*durable.LinkError](store.CanWrite(name)); is {
+			out = append(out, link)
+		}
+	}
+	return out
 }
 
 // CanGoOn tells why KeepGoing would refuse to keep the state of a run, and else which
 // of its files lie behind a link and are left alone. It changes nothing.
 func CanGoOn(store *durable.Store, r *reprise.Run) (aside []string, err error) {
-	var links []*durable.LinkError
-	for _, name := range stateFiles(store, r) {
-		var link *durable.LinkError
-		if errors.As(store.CanWrite(name), &link) {
-			links = append(links, link)
-			aside = append(aside, name)
-		}
-	}
+	links := behindLinks(store, r)
 	if links == nil {
 		return nil, nil
 	}
-	l, err := layoutOf(r)
-	if err != nil {
-		return nil, err
-	}
 	seen := &seeing{FS: store, names: map[string]bool{}}
-	if _, err := reprise.Load(l, seen, r.Ref); err != nil {
+	if _, _, err := load(seen, r); err != nil {
 		return nil, err
 	}
 	for _, link := range links {
+		aside = append(aside, link.Path)
 		for name := range seen.names {
-			if name == link.Link || within(name, link.Link) {
+			if within(name, link.Link) {
 				return nil, link
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"reprise"
@@ -74,6 +75,16 @@ func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*dur
 		}
 	}
 	return store, nil
+}
+
+// load reads a run anew, as the files stand in store, and gives its layout.
+func load(store fs.FS, r *reprise.Run) (reprise.Layout, *reprise.Run, error) {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := reprise.Load(l, store, r.Ref)
+	return l, run, err
 }
 
 // layoutOf finds the layout of a run.

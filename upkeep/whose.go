@@ -38,7 +38,7 @@ type whose struct {
 }
 
 // since asks the journals, the snapshots and git what was changed since a snapshot.
-func since(ctx context.Context, store *durable.Store, g *repository, snap *durable.Snapshot) (*whose, error) {
+func since(ctx context.Context, store *durable.Store, g repository, snap *durable.Snapshot) (*whose, error) {
 	w := &whose{
 		snap: snap, store: store, ours: map[string]bool{}, others: map[string]bool{}, changed: map[string]bool{},
 		brought: func(string) bool { return false }, traces: journal.NewTraces(),
@@ -68,7 +68,7 @@ func since(ctx context.Context, store *durable.Store, g *repository, snap *durab
 	if snap.Tree == nil {
 		return w, nil
 	}
-	if w.repo, err = g.open(ctx, store); err != nil {
+	if w.repo, err = g(); err != nil {
 		return nil, err
 	}
 	return w, w.readGit(ctx, to)

@@ -16,10 +16,16 @@ type Options struct {
 	Grace  time.Duration
 	MaxLog int64
 	Shim   []string
+	Now    func() time.Time // nil stands for the clock
 }
 
 // New gives the agent that starts the command of each job.
-func New(o Options) agent.Agent { return command{o} }
+func New(o Options) agent.Agent {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return command{o}
+}
 
 type command struct{ o Options }
 
@@ -27,6 +33,7 @@ type command struct{ o Options }
 func (c command) Start(ctx context.Context, job agent.Job) (agent.Session, error) {
 	return agent.Launch{
 		Argv: job.Command, Stdin: job.Prompt,
-		Grace: c.o.Grace, MaxLog: c.o.MaxLog, Shim: c.o.Shim,
+		Finish: func(r *agent.Result) { r.Postpone(c.o.Now()) },
+		Grace:  c.o.Grace, MaxLog: c.o.MaxLog, Shim: c.o.Shim,
 	}.Start(ctx, job)
 }

@@ -99,6 +99,12 @@ func TestOutcome_of_plain_commands(t *testing.T) {
 	}{
 		"liar":              {`exit 0`, agent.Done, 0, "", "", ""},
 		"fails":             {`exit 3`, agent.Failed, 3, "", "exit code 3", ""},
+		"tries later":       {`echo 'connection refused, try again in 5 minutes'; exit 75`, agent.Limited, 75, "", "connection refused", ""},
+		"later, no words":   {`exit 75`, agent.Limited, 75, "", "exit code 75", ""},
+		"fails with 75":     {`echo '{"outcome":"failed","summary":"no way"}' > $REPRISE_RESULT; exit 75`, agent.Failed, 75, "", "no way", ""},
+		"asks with 75":      {`echo '{"questions":[{"text":"which?"}]}' > $REPRISE_RESULT; exit 75`, agent.NeedsPerson, 75, "", "question", ""},
+		"torn with 75":      {`printf '{"outcome":"do' > $REPRISE_RESULT; exit 75`, agent.Failed, 75, "", "result", "ends too early"},
+		"only words":        {`echo 'dial tcp 127.0.0.1:1: connection refused'; exit 1`, agent.Failed, 1, "", "exit code 1", ""},
 		"killed":            {`kill -KILL $$; sleep 9`, agent.Killed, -1, "SIGKILL", "SIGKILL", ""},
 		"done":              {`echo '{"outcome":"done","summary":"all of it","extra":1}' > $REPRISE_RESULT`, agent.Done, 0, "", "", ""},
 		"done, but exit 1":  {`echo '{"outcome":"done"}' > $REPRISE_RESULT; exit 1`, agent.Failed, 1, "", "exit code 1", ""},

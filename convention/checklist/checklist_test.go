@@ -17,6 +17,7 @@ import (
 	"reprise/convention/checklist"
 	"reprise/convention/conventiontest"
 	"reprise/convention/playtest"
+	pick "reprise/internal/sample"
 )
 
 // sample is a list of a family that the tests work on.
@@ -158,7 +159,15 @@ func TestA_list_of_an_own_family_is_recorded_and_worked_through(t *testing.T) {
 
 func TestDamaged_lists_are_never_read_as_done(t *testing.T) {
 	t.Parallel()
+	drawn := map[string]bool{}
+	third := pick.Every(t, 3)
+	for i, f := range checklist.Families() {
+		drawn[f.Name] = third(i)
+	}
 	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		if !drawn[f.Name] {
+			t.Skip("another family is damaged this time, and all of them with REPRISE_ALL=1")
+		}
 		foreign := func(text []byte) bool { return s.ours != nil && !s.ours.Match(text) }
 		conventiontest.Conform(t, checklist.New(f), s.tree(t, f), foreign)
 	})

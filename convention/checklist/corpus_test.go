@@ -36,7 +36,7 @@ func TestFinishing_a_task_of_a_real_list_changes_only_its_status(t *testing.T) {
 			t.Skip("the corpus of real lists is not here")
 		}
 		tasks := 0
-		drawn := pick.Every(t, 4)
+		drawn := pick.Every(t, 16)
 		for i, l := range lists {
 			if drawn(i) {
 				tasks += finishSome(t, f, l)

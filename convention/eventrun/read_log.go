@@ -152,7 +152,10 @@ func (lr *logReader) stream(in io.Reader) {
 	for no := 1; ; no++ {
 		text, err := lr.next()
 		if no == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			if text = bytes.TrimPrefix(text, []byte("\ufeff")); reprise.UTF16(text) {
+				lr.damage.refused = reprise.IsUTF16
+				return
+			}
 		}
 		switch {
 		case len(text) >= maxLine:

@@ -3,6 +3,7 @@ package longrun_test
 import (
 	"errors"
 	"maps"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -165,5 +166,20 @@ func TestNothing_is_recorded_beside_a_damaged_file(t *testing.T) {
 		if err == nil || len(edits) > 0 || errors.Is(err, reprise.ErrCannotRecord) {
 			t.Errorf("%s: %d edits, %v", name, len(edits), err)
 		}
+	}
+}
+
+// TestA_marker_of_NULs_blocks: who is at work is unknown, as where the marker may not be read.
+func TestA_marker_of_NULs_blocks(t *testing.T) {
+	t.Parallel()
+	files := conventiontest.LoadFS(t, "testdata/scenarios/lr1-active-agent.txtar")
+	for name, f := range files {
+		if path.Base(name) == "current-agent-id.txt" {
+			f.Data = make([]byte, 40)
+		}
+	}
+	runs, err := conventiontest.Read(longrun.New(), files)
+	if err != nil || len(runs) != 1 || len(runs[0].Unread) != 1 {
+		t.Errorf("%v, %v", runs, err)
 	}
 }

@@ -32,14 +32,7 @@ func (l *longRun) resume() {
 	if s, ok := l.betweenPlans(); ok {
 		found = append(found, s)
 	}
-	for _, q := range l.run.PendingQuestions() {
-		group := strings.TrimSpace(q.Subject)
-		if len(group) > 10 && doc.Fold(group[:10]) == "task group" {
-			group = strings.TrimSpace(group[10:])
-		}
-		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PendingClarification, TaskGroup: group, Question: q.Text})
-	}
-	if l.run.Resume = firstOf(found); l.run.Resume != nil {
+	if l.run.Resume = firstOf(found, l.run); l.run.Resume != nil {
 		return
 	}
 	done, total := 0, 0
@@ -55,8 +48,16 @@ func (l *longRun) resume() {
 	l.run.Resume = &reprise.ResumeState{CompletedPlans: &done, TotalPlans: &total}
 }
 
-// firstOf is the first answer with the others behind it, nil if there is none.
-func firstOf(found []reprise.ResumeState) *reprise.ResumeState {
+// firstOf is the first answer with the others behind it, and last the questions that
+// wait; nil if there is none.
+func firstOf(found []reprise.ResumeState, run *reprise.Run) *reprise.ResumeState {
+	for _, q := range run.PendingQuestions() {
+		group := strings.TrimSpace(q.Subject)
+		if len(group) > 10 && doc.Fold(group[:10]) == "task group" {
+			group = strings.TrimSpace(group[10:])
+		}
+		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PendingClarification, TaskGroup: group, Question: q.Text})
+	}
 	if len(found) == 0 {
 		return nil
 	}

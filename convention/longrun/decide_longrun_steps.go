@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -104,10 +103,8 @@ func (l *longRun) drift(p *plan, won reprise.Claim) {
 		if c.Status.Closed() || c.Ledger == "CHECKPOINT" || won.Status == reprise.Skipped && c.Status != reprise.Pending {
 			severity, hint = reprise.Warning, "look at the commits of this plan before you continue"
 		}
-		l.r.Report(reprise.Finding{
-			Code: reprise.CodeStatusDrift, Severity: severity, Subject: p.id, Source: c.Source, Hint: hint,
-			Message: fmt.Sprintf("plan %s is %s by its %s (%q) and %s by %s (%q)", p.id, won.Status, won.Ledger, doc.Clip(won.Word, 40), c.Status, c.Ledger, doc.Clip(c.Word, 40)),
-		})
+		report(l.r, severity, reprise.CodeStatusDrift, p.id, c.Source,
+			fmt.Sprintf("plan %s is %s by its %s (%q) and %s by %s (%q)", p.id, won.Status, won.Ledger, doc.Clip(won.Word, 40), c.Status, c.Ledger, doc.Clip(c.Word, 40)), hint)
 	}
 }
 
@@ -210,17 +207,9 @@ func (l *longRun) lastResort() {
 func useFileTimes(r *doc.Reader, run *reprise.Run, dir string, names ...string) {
 	for _, name := range names {
 		name = path.Join(dir, name)
-		if t := modTime(r, name); !t.IsZero() {
-			run.Active(t, reprise.Source{File: name})
+		if in, info, err := doc.OpenRegular(r.FS(), name); err == nil {
+			in.Close()
+			run.Active(info.ModTime(), reprise.Source{File: name})
 		}
 	}
-}
-
-func modTime(r *doc.Reader, name string) time.Time {
-	in, info, err := doc.OpenRegular(r.FS(), name)
-	if err != nil {
-		return time.Time{}
-	}
-	in.Close()
-	return info.ModTime()
 }

@@ -299,11 +299,7 @@ func (g *gsd) resumeState() {
 		}
 		found = append(found, s)
 	}
-	if len(found) == 0 {
-		return
+	if len(found) > 0 {
+		g.run.Resume = firstOf(found, g.run)
 	}
-	for _, q := range g.run.PendingQuestions() {
-		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PendingClarification, TaskGroup: q.Subject, Question: q.Text})
-	}
-	g.run.Resume = firstOf(found)
 }

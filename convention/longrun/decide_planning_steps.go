@@ -112,27 +112,24 @@ func (g *gsd) claim(p *plan) {
 
 // findings reports what a person should know about the plans.
 func (g *gsd) findings() {
-	report := func(code string, sev reprise.Severity, list []*plan, format, hint string) {
+	tell := func(code string, sev reprise.Severity, list []*plan, format, hint string) {
 		if len(list) > 0 {
-			g.r.Report(reprise.Finding{
-				Code: code, Severity: sev, Subject: list[0].id, Source: reprise.Source{File: list[0].file()},
-				Message: fmt.Sprintf(format, ids(list)), Hint: hint,
-			})
+			report(g.r, sev, code, list[0].id, reprise.Source{File: list[0].file()}, fmt.Sprintf(format, ids(list)), hint)
 		}
 	}
-	report(reprise.CodeMissingArtifact, reprise.Info, keep(g.open, func(p *plan) bool { return p.recorded }),
+	tell(reprise.CodeMissingArtifact, reprise.Info, keep(g.open, func(p *plan) bool { return p.recorded }),
 		"two records call these plans done, but they have no summary: %s", "the summary may be uncommitted or lost; write it if it is wanted")
-	report(reprise.CodeStatusDrift, reprise.Warning, keep(g.live, func(p *plan) bool { return p.disputed }),
+	tell(reprise.CodeStatusDrift, reprise.Warning, keep(g.live, func(p *plan) bool { return p.disputed }),
 		"STATE.md calls these plans done; ROADMAP.md lists them as open and they have no summary, so they count as open: %s", "look at the work; then tick them and write the summary, or correct STATE.md")
-	report(reprise.CodeClosedOpen, reprise.Warning, keep(g.open, func(p *plan) bool { return p.closed }),
+	tell(reprise.CodeClosedOpen, reprise.Warning, keep(g.open, func(p *plan) bool { return p.closed }),
 		"these plans are open although their phase is recorded complete: %s", "check whether they were skipped on purpose")
-	report(reprise.CodeAbandoned, reprise.Info, keep(g.open, func(p *plan) bool { return p.orphan }),
+	tell(reprise.CodeAbandoned, reprise.Info, keep(g.open, func(p *plan) bool { return p.orphan }),
 		"these open plans belong to phases that ROADMAP.md does not list: %s", "remove them if they are leftovers")
-	report(reprise.CodeAbandoned, reprise.Warning, keep(g.live, func(p *plan) bool { return !g.current.none() && p.phase.compare(g.current) < 0 }),
+	tell(reprise.CodeAbandoned, reprise.Warning, keep(g.live, func(p *plan) bool { return !g.current.none() && p.phase.compare(g.current) < 0 }),
 		"these plans were left open while work continued in later phases: %s", "finish them, or mark them as superseded")
-	report(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.takenOut() && !p.done }),
+	tell(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.takenOut() && !p.done }),
 		"these plans were removed without being done: %s", "")
-	report(reprise.CodeStatusDrift, reprise.Info, keep(g.done, func(p *plan) bool { return p.box != nil && !p.box.ticked && !p.skipped() }),
+	tell(reprise.CodeStatusDrift, reprise.Info, keep(g.done, func(p *plan) bool { return p.box != nil && !p.box.ticked && !p.skipped() }),
 		"these plans have a summary but no tick in ROADMAP.md; the summary counts: %s", "only the bookkeeping is behind")
 	for _, p := range g.live {
 		for _, d := range p.needs {
@@ -204,8 +201,8 @@ func (g *gsd) checkQuick() {
 			done = done || strings.HasSuffix(upper, "SUMMARY.MD")
 		}
 		if planned != "" && !done {
-			g.r.Report(reprise.Finding{Code: reprise.CodeAbandoned, Severity: reprise.Info, Subject: e.Name(), Source: reprise.Source{File: planned},
-				Message: fmt.Sprintf("the quick task %s has a plan but no summary", strconv.Quote(doc.Clip(e.Name(), 60))), Hint: "finish it or remove it"})
+			report(g.r, reprise.Info, reprise.CodeAbandoned, e.Name(), reprise.Source{File: planned},
+				fmt.Sprintf("the quick task %s has a plan but no summary", strconv.Quote(doc.Clip(e.Name(), 60))), "finish it or remove it")
 		}
 	}
 }

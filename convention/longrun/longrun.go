@@ -223,9 +223,10 @@ func holdsLongRun(fsys fs.FS, dir string) bool {
 // temporary recognises the temporary files of an atomic write, NAME.tmp.PID,
 // and returns NAME.
 func temporary(name string) (target string, ok bool) {
-	i := strings.LastIndex(name, ".tmp.")
-	if i <= 0 || !doc.Digits(name[i+len(".tmp."):]) {
-		return "", false
+	if m := temporaryForm().FindStringSubmatch(name); m != nil {
+		return m[1], true
 	}
-	return name[:i], true
+	return "", false
 }
+
+var temporaryForm = doc.Pattern(`(?s)^(.+)\.tmp\.\d+$`)

@@ -176,5 +176,9 @@ func inCycles(plans []*plan, edges func(*plan) []*plan) map[*plan]bool {
 
 // warn reports something about the run that a person should know.
 func warn(r *doc.Reader, code, subject string, at reprise.Source, message, hint string) {
-	r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: subject, Source: at, Message: message, Hint: hint})
+	report(r, reprise.Warning, code, subject, at, message, hint)
+}
+
+func report(r *doc.Reader, severity reprise.Severity, code, subject string, at reprise.Source, message, hint string) {
+	r.Report(reprise.Finding{Code: code, Severity: severity, Subject: subject, Source: at, Message: message, Hint: hint})
 }

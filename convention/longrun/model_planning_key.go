@@ -88,36 +88,23 @@ func parsePhase(word string) (p phaseNo, ok bool) {
 
 // parsePlanNo reads a plan number with its letter: 02, 02b.
 func parsePlanNo(word string) (num int, suffix string, ok bool) {
-	if n := len(word); n > 1 && isLetter(word[n-1]) {
-		suffix = strings.ToLower(word[n-1:])
-		word = word[:n-1]
-	}
-	if len(word) > 9 || !doc.Digits(word) {
+	m := planForm().FindStringSubmatch(word)
+	if m == nil {
 		return 0, "", false
 	}
-	num, _ = strconv.Atoi(word)
-	return num, suffix, true
+	num, _ = strconv.Atoi(m[1])
+	return num, strings.ToLower(m[2]), true
 }
+
+var planForm = doc.Pattern(`^(\d{1,9})([a-zA-Z]?)$`)
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // words cuts a file name at dashes, underscores, blanks, and at dots that do
 // not stand between digits.
-func words(stem string) []string {
-	var out []string
-	start := 0
-	digit := func(i int) bool { return i >= 0 && i < len(stem) && stem[i] >= '0' && stem[i] <= '9' }
-	for i := 0; i <= len(stem); i++ {
-		if i < len(stem) && stem[i] != '-' && stem[i] != '_' && stem[i] != ' ' && (stem[i] != '.' || digit(i-1) && digit(i+1)) {
-			continue
-		}
-		if i > start {
-			out = append(out, stem[start:i])
-		}
-		start = i + 1
-	}
-	return out
-}
+func words(stem string) []string { return wordForm().FindAllString(stem, -1) }
+
+var wordForm = doc.Pattern(`(?:[^-_. \d]|\d+(?:\.\d+)*)+`)
 
 // phaseNouns are the words for a phase in the languages they were met in.
 var phaseNouns = []string{"phase", "fase", "etapa", "étape", "фаза", "этап", "giai đoạn", "阶段", "階段", "フェーズ", "단계"}

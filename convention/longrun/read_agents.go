@@ -80,7 +80,7 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	a.id, _, _ = strings.Cut(strings.TrimSpace(strings.TrimPrefix(string(m.Data), "\ufeff")), "\n")
 	a.id = strings.TrimSpace(a.id)
 	if strings.ContainsRune(a.id, 0) || len(a.id) > 1000 {
-		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is not an agent id", "")
+		m.Lost(reprise.CodeUnreadable, 1, "this is not an agent id", "remove the file once you know that no agent is running")
 		a.id = ""
 	}
 	for _, e := range a.entries {
@@ -90,7 +90,7 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	}
 	switch {
 	case a.entry != nil:
-	case !m.OK():
+	case !m.Whole():
 		a.why = "the marker cannot be read"
 	case a.id == "":
 		a.why = "the marker is empty"

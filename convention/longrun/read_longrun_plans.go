@@ -93,12 +93,8 @@ func readTasks(lines []doc.Line) (out []task) {
 		if !open {
 			return
 		}
-		var text []string
-		for _, l := range block {
-			text = append(text, l.Text)
-		}
 		t := &out[len(out)-1]
-		t.text, t.files = doc.Clip(strings.Join(text, "\n"), 8000), namedFiles(block)
+		t.text, t.files = doc.Clip(textOfLines(block), 8000), namedFiles(block)
 	}
 	for _, l := range lines {
 		if strings.Contains(l.Text, "<task") {
@@ -122,27 +118,25 @@ func readTasks(lines []doc.Line) (out []task) {
 
 // namedFiles reads `<files>a.go, b.go</files>` of a plan's tasks, on one line
 // or over several.
-func namedFiles(lines []doc.Line) []string {
-	var out []string
-	inside := false
-	for _, l := range lines {
-		text := l.Text
-		if !inside {
-			_, rest, ok := strings.Cut(text, "<files>")
-			if !ok {
-				continue
-			}
-			text, inside = rest, true
-		}
-		text, _, shut := strings.Cut(text, "</files>")
-		for _, name := range strings.Split(text, ",") {
+func namedFiles(lines []doc.Line) (out []string) {
+	for _, m := range filesForm().FindAllStringSubmatch(textOfLines(lines), -1) {
+		for _, name := range strings.FieldsFunc(m[1], func(r rune) bool { return r == ',' || r == '\n' }) {
 			if name = strings.TrimLeft(strings.TrimSpace(name), "-* "); name != "" && len(out) < 2*maxFiles {
 				out = append(out, name)
 			}
 		}
-		inside = !shut
 	}
 	return out
+}
+
+var filesForm = doc.Pattern(`(?s)<files>(.*?)(?:</files>[^\n]*|$)`)
+
+func textOfLines(lines []doc.Line) string {
+	var text []string
+	for _, l := range lines {
+		text = append(text, l.Text)
+	}
+	return strings.Join(text, "\n")
 }
 
 // summaryWords are the statuses a summary can state. Only a completed plan is
@@ -211,15 +205,10 @@ func reportTemporary(r *doc.Reader, dir string, e fs.DirEntry) {
 	if !ok || e.IsDir() {
 		return
 	}
-	finding := reprise.Finding{
-		Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: target,
-		Message: fmt.Sprintf("an interrupted write of %s left this file; the file itself is intact", target),
-		Source:  reprise.Source{File: path.Join(dir, e.Name())}, Hint: "remove it once you do not need its content",
-	}
+	severity, message, hint := reprise.Info, fmt.Sprintf("an interrupted write of %s left this file; the file itself is intact", target), "remove it once you do not need its content"
 	if !r.Exists(path.Join(dir, target)) {
-		finding.Severity = reprise.Warning
-		finding.Message = fmt.Sprintf("%s was being written for the first time and was never renamed into place", target)
-		finding.Hint = "look into the file: it may contain what was to be recorded"
+		severity, message = reprise.Warning, fmt.Sprintf("%s was being written for the first time and was never renamed into place", target)
+		hint = "look into the file: it may contain what was to be recorded"
 	}
-	r.Report(finding)
+	report(r, severity, reprise.CodeLeftover, target, reprise.Source{File: path.Join(dir, e.Name())}, message, hint)
 }

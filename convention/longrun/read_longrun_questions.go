@@ -75,16 +75,8 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	l.run.Questions = append(l.run.Questions, q)
 	l.asked = append(l.asked, clarification{
 		id: q.ID, title: s.Title, line: s.Line, level: s.Level,
-		status: labelText(f, status), response: labelText(f, response),
+		status: ledger.Label(f, status), response: ledger.Label(f, response),
 	})
-}
-
-// labelText is the place of a label, not there if no label was read.
-func labelText(f *doc.File, l doc.Label) ledger.Text {
-	if l.Line == 0 {
-		return ledger.Text{}
-	}
-	return ledger.Label(f, l)
 }
 
 // reportPending reports the questions without an answer, once it is known which

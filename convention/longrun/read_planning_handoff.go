@@ -86,10 +86,7 @@ func (g *gsd) judgeHandoffs() {
 			why = "a newer one is there"
 		}
 		if i > 0 || why != "" {
-			g.r.Report(reprise.Finding{
-				Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: path.Base(h.file), Source: h.source,
-				Message: "this hand-off is out of date: " + why, Hint: "it can be removed",
-			})
+			report(g.r, reprise.Info, reprise.CodeSuperseded, path.Base(h.file), h.source, "this hand-off is out of date: "+why, "it can be removed")
 			continue
 		}
 		g.hand = h
@@ -241,7 +238,7 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 				q.HumanAction()
 			}
 			if q.Postpones(q.Answer) {
-				q.Note, q.Answer = q.Answer, ""
+				q.Note, q.Answer = cmp.Or(q.Note, q.Answer), ""
 			}
 			q.Applied = textOf(item.Get("applied")) == "true"
 			q.Answered = q.Answer != "" || q.Applied

@@ -31,7 +31,7 @@ func phaseRows(f *doc.File, m *doc.Markdown) map[int]phaseRow {
 	for _, t := range m.All().Tables() {
 		at := column(t.Header, slices.Concat(phaseNouns, []string{"phases", "etape", "faz"})...)
 		table := phaseRow{
-			status: column(t.Header, stateWords()...), plan: column(t.Header, "plan", "plano"),
+			status: column(t.Header, stateLabels["status"]...), plan: column(t.Header, "plan", "plano"),
 			timed:  column(t.Header, "duration", "time", "dauer", "duracao", "duracion", "耗时", "시간") >= 0,
 			headed: at == 0 || at > 0 && strings.TrimSpace(t.Header[0].Text) == "#",
 		}
@@ -62,15 +62,9 @@ func (r phaseRow) done() bool {
 
 // column finds the column of a table with one of the headings, -1 if none.
 func column(header []doc.Cell, names ...string) int {
-	return slices.IndexFunc(header, func(c doc.Cell) bool { return slices.Contains(names, doc.Fold(c.Text)) })
-}
-
-// stateWords are the labels of a status, folded.
-func stateWords() (out []string) {
-	for _, w := range stateLabels["status"] {
-		out = append(out, doc.Fold(w))
-	}
-	return out
+	return slices.IndexFunc(header, func(c doc.Cell) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return doc.Fold(name) == doc.Fold(c.Text) })
+	})
 }
 
 // alone reports whether a cell holds one word, or one with numbers behind it.

@@ -146,13 +146,11 @@ func (r *roadmap) finishTasks() {
 
 // statusDone recognises `**Status:** Complete` below the heading of a phase.
 func statusDone(text string) bool {
-	text = strings.TrimLeft(text, "-*_ ")
-	if len(text) < 7 || !strings.EqualFold(text[:6], "status") {
-		return false
-	}
-	value, ok := strings.CutPrefix(strings.TrimLeft(text[6:], "*_ "), ":")
-	return ok && startsDone(value)
+	m := statusForm().FindStringSubmatch(text)
+	return m != nil && startsDone(m[1])
 }
+
+var statusForm = doc.Pattern(`(?i)^[-*_ ]*status[*_ ]*:(.*)`)
 
 // phaseNeeds reads `**Depends on**: Phase 2, Phase 3 (for the schema)` below the
 // heading of a phase. Nothing else may stand there: what is not understood could be

@@ -197,33 +197,21 @@ func phaseIn(text string, leading bool) (phaseNo, bool) {
 	return phaseNo{}, false
 }
 
-// withoutCode drops text in back ticks and GSD commands: they are advice about
-// what to do, not a statement.
+// withoutCode drops text in back ticks and GSD commands with their number: they are
+// advice about what to do, not a statement.
 func withoutCode(s string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(s, "`") {
-		if i%2 == 0 {
-			b.WriteString(part)
-			b.WriteByte(' ')
+	ws := strings.Fields(codeForm().ReplaceAllString(s, " "))
+	isCommand := func(i int) bool { return i >= 0 && strings.HasPrefix(ws[i], "/gsd") }
+	var out []string
+	for i, w := range ws {
+		if !isCommand(i) && !(isCommand(i-1) && doc.Digits(strings.Trim(w, ".,)"))) {
+			out = append(out, w)
 		}
-	}
-	ws := strings.Fields(b.String())
-	out := ws[:0]
-	skipNumber := false
-	for _, w := range ws {
-		if strings.HasPrefix(w, "/gsd") {
-			skipNumber = true
-			continue
-		}
-		if skipNumber && doc.Digits(strings.Trim(w, ".,)")) {
-			skipNumber = false
-			continue
-		}
-		skipNumber = false
-		out = append(out, w)
 	}
 	return strings.Join(out, " ")
 }
+
+var codeForm = doc.Pattern("(?s)`[^`]*(?:`|$)")
 
 func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]ledger.Text) {
 	s := &g.state

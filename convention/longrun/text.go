@@ -24,9 +24,9 @@ func lenientTime(n *doc.Node) time.Time {
 	return anyTime(n.Text)
 }
 
-// textOf returns a scalar as written without a word about other shapes.
+// textOf returns a scalar as written without a word about other shapes; a null is none.
 func textOf(n *doc.Node) string {
-	if n == nil || n.Kind == doc.List || n.Kind == doc.Map {
+	if n.IsNull() || n.Kind == doc.List || n.Kind == doc.Map {
 		return ""
 	}
 	return n.Text
@@ -52,10 +52,7 @@ func placeholder(s string) bool {
 
 // find gives the first label with one of the keys, with its place in the file.
 func find(f *doc.File, labels []doc.Label, keys ...string) ledger.Text {
-	l, ok := pick(labels, keys...)
-	if !ok {
-		return ledger.Text{}
-	}
+	l, _ := pick(labels, keys...)
 	return ledger.Label(f, l)
 }
 

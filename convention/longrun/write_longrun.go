@@ -217,7 +217,7 @@ func (w *longRunRecorder) newSummary(p *plan, word string) {
 		b.WriteString("task_group: " + ledger.YAMLText(p.group) + "\n")
 	}
 	if id := agentID(ev.Agent); id != "" {
-		b.WriteString("executed_by_agent: " + inQuotes(id) + "\n")
+		b.WriteString("executed_by_agent: " + ledger.Quoted(id) + "\n")
 	}
 	b.WriteString("status: " + word + "\n")
 	if !ev.At.IsZero() {
@@ -227,7 +227,7 @@ func (w *longRunRecorder) newSummary(p *plan, word string) {
 		}
 	}
 	if text := ledger.MarkdownLine(ev.Text, 500); text != "" && word != "completed" {
-		b.WriteString("reason: " + inQuotes(text) + "\n")
+		b.WriteString("reason: " + ledger.Quoted(text) + "\n")
 	}
 	b.WriteString("---\n\n# Plan " + p.id + ": " + ledger.MarkdownLine(p.title, 120) + " Summary\n" + w.summaryBody(ev.Text))
 	w.Create(path.Join(w.dir, "summaries", p.id+"-SUMMARY.md"), []byte(b.String()), fmt.Sprintf("plan %s is %s", p.id, word))

@@ -243,7 +243,7 @@ func (w *planningRecorder) newSummary(p *plan, status reprise.Status, word strin
 		folder = p.phase.String()
 	}
 	if strings.Trim(folder, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
-		folder = inQuotes(folder)
+		folder = ledger.Quoted(folder)
 	}
 	title := "Phase " + p.phase.String()
 	b.WriteString("---\nphase: " + folder + "\n")
@@ -254,7 +254,7 @@ func (w *planningRecorder) newSummary(p *plan, status reprise.Status, word strin
 	if status != reprise.Done {
 		b.WriteString("status: " + word + "\n")
 		if why := ledger.MarkdownLine(w.ev.Text, 500); why != "" {
-			b.WriteString("reason: " + inQuotes(why) + "\n")
+			b.WriteString("reason: " + ledger.Quoted(why) + "\n")
 		}
 	}
 	if !w.ev.At.IsZero() {

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,16 +61,16 @@ func (w *planningRecorder) tickLines(why string, lines []int, ticked bool) {
 
 // readShare reads "2/3" and "2/3 plans".
 func readShare(text string) (s share, rest string, ok bool) {
-	a, b, ok := strings.Cut(strings.TrimSpace(text), "/")
-	rest = strings.TrimLeft(b, "0123456789")
-	b = b[:len(b)-len(rest)]
-	if !ok || !doc.Digits(a) || len(a) > 6 || b == "" || len(b) > 6 {
+	m := shareForm().FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
 		return share{}, "", false
 	}
-	s.done, _ = strconv.Atoi(a)
-	s.total, _ = strconv.Atoi(b)
-	return s, rest, true
+	s.done, _ = strconv.Atoi(m[1])
+	s.total, _ = strconv.Atoi(m[2])
+	return s, m[3], true
 }
+
+var shareForm = doc.Pattern(`(?s)^(\d{1,6})/(\d{1,6})(\D.*)?$`)
 
 // phaseEnded: all plans of a phase are done. Its box is ticked and its row in
 // the progress table says so.
@@ -151,17 +152,28 @@ func (w *planningRecorder) question() {
 }
 
 // answer writes what a person said of a question: the answer, or a note where it is not
-// settled by it.
+// settled by it. A note is added to, never replaced: it may be the only place of what it says.
 func (w *planningRecorder) answer(h *handoff, i int) {
-	text := ledger.MarkdownLine(w.ev.Text, 2000)
-	key := "answer"
-	switch {
-	case h.asks[i].Postpones(text) && h.places[i].In("answer").Node == nil:
-		key = "note" // one that takes an answer back stands in its place
-	case text == "":
-		text = "yes"
+	text := cmp.Or(ledger.MarkdownLine(w.ev.Text, 2000), "yes")
+	q, at := &h.asks[i], h.places[i]
+	if !q.Postpones(text) {
+		w.setAsk(h, i, "answer", text)
+		return
 	}
-	w.setAsk(h, i, key, text)
+	option, note := q.Option(text), at.In("note")
+	switch {
+	case note.Is(doc.Map) || note.Is(doc.List): // it is not ours
+		w.setAsk(h, i, "answer", text)
+		return
+	case q.Note == "":
+		w.setAsk(h, i, "note", text)
+	case strings.EqualFold(text, option) || strings.HasSuffix(q.Note, text): // no more than the note says
+	default:
+		w.setAsk(h, i, "note", q.Note+"; "+text)
+	}
+	if at.In("answer").Node != nil { // it is taken back
+		w.setAsk(h, i, "answer", option)
+	}
 }
 
 // setAsk sets a value of a question. A bare text becomes a map with the text in it.

@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"reprise/internal/doc"
-	"reprise/internal/ledger"
 )
 
 // activity writes `DATE - what` over an old value of that kind, with its way
@@ -98,13 +97,4 @@ func barSigns(signs []rune) (full, empty rune, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// inQuotes writes a text in the double quotes that JSON and YAML share.
-func inQuotes(s string) string {
-	text, err := ledger.NewJSON(s)
-	if err != nil {
-		return `""` // text always encodes
-	}
-	return strings.TrimSpace(string(text))
 }

@@ -58,8 +58,8 @@ func lineDate(line []byte) (last time.Time) {
 
 // afterYear reads -3-1, /03/01 or 年3月1日 behind a year, beforeYear 01/03/ before it.
 var (
-	afterYear  = pattern(`^(?:-|/|年)(\d{1,2})(?:-|/|月)(\d{1,2})(?:\D|$)`)
-	beforeYear = pattern(`(?:^|\D)(\d{1,2})/(\d{1,2})/$`)
+	afterYear  = doc.Pattern(`^(?:-|/|年)(\d{1,2})(?:-|/|月)(\d{1,2})(?:\D|$)`)
+	beforeYear = doc.Pattern(`(?:^|\D)(\d{1,2})/(\d{1,2})/$`)
 )
 
 func digits(text []byte) int { v, _ := number(string(text)); return v }

@@ -72,19 +72,10 @@ func nothingElse(value string) bool {
 
 // nameForm is what names a person or a file: @name, the target of a link, and paths in
 // code spans.
-var nameForm = pattern("@[\\w-]+|\\]\\([^)]*\\)|`[^` ]*/[^` ]*`")
+var nameForm = doc.Pattern("@[\\w-]+|\\]\\([^)]*\\)|`[^` ]*/[^` ]*`")
 
-// withoutStruck takes out what is ~~struck through~~: it no longer holds.
-func withoutStruck(value string) string {
-	for {
-		before, rest, _ := strings.Cut(value, "~~")
-		_, after, ok := strings.Cut(rest, "~~")
-		if !ok {
-			return value
-		}
-		value = before + " " + after
-	}
-}
+// struck is what is ~~struck through~~: it no longer holds.
+var struck = doc.Pattern(`(?s)~~.*?~~`)
 
 // isNumber reports whether a word is a number, a version, a date in digits or all of a
 // whole (7/7).

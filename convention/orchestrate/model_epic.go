@@ -161,7 +161,7 @@ func (e epic) verdict(gate string) string {
 // branch is the branch of the epic or, where it names none, the one that all its
 // stories in progress name. If they name several, the run has none.
 func (e epic) branch() string {
-	if b := branchName(e.Get("branch")); b != "" {
+	if b := ledger.Branch(e.Get("branch").Plain()); b != "" {
 		return b
 	}
 	found, differ := "", false

@@ -3,11 +3,11 @@ package orchestrate
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"reprise/internal/doc"
 )
 
 // key is what a story's file name says of its place among the others: CP-5.1
@@ -144,26 +144,21 @@ func nameKey(name string) key {
 // it from what follows is one of "-_. ".
 var (
 	// epic-1-story-2, E1-S2b, sprint-3-us-4.
-	epicStoryForm = pattern(`(?i)^(?:epic|sprint|e|s)?[-_. ]*(\d{1,9})[-_. ]*(?:user[-_]?story|story|us|s)[-_. ]*(\d{1,9})([a-z])?(?:[-_. ]|$)`)
+	epicStoryForm = doc.Pattern(`(?i)^(?:epic|sprint|e|s)?[-_. ]*(\d{1,9})[-_. ]*(?:user[-_]?story|story|us|s)[-_. ]*(\d{1,9})([a-z])?(?:[-_. ]|$)`)
 	// 5.1, 5-1, 5.1.2, 11 or 11a. Parts parted by a dash or an underscore have at most
 	// three digits: 16-20260527 is a number and a date.
-	numberForm = pattern(`^(\d{1,9})((?:\.\d{1,9})*)(?:([a-zA-Z])(?:[-_. ]|$)|[-_](\d{1,3})(?:[-_. ]|$)|[-_ ]|\.(?:\D|$)|$)`)
-	wordForm   = pattern(`^[a-zA-Z][a-zA-Z0-9]*`)
+	numberForm = doc.Pattern(`^(\d{1,9})((?:\.\d{1,9})*)(?:([a-zA-Z])(?:[-_. ]|$)|[-_](\d{1,3})(?:[-_. ]|$)|[-_ ]|\.(?:\D|$)|$)`)
+	wordForm   = doc.Pattern(`^[a-zA-Z][a-zA-Z0-9]*`)
 	// m1, P0, h12.
-	markForm = pattern(`^([a-zA-Z]{1,3})(\d{1,9})$`)
+	markForm = doc.Pattern(`^([a-zA-Z]{1,3})(\d{1,9})$`)
 	// 2026-05-27: a day numbers nothing.
-	dayForm = pattern(`^\d{4}[-_]\d\d[-_]\d\d(?:[-_. ]|$)`)
+	dayForm = doc.Pattern(`^\d{4}[-_]\d\d[-_]\d\d(?:[-_. ]|$)`)
 	// What follows the mark of a version, as in v1-phase-12-slug, up to a number of
 	// the story itself: then the mark is part of the prefix.
-	versionForm = pattern(`^[-_](?:[a-zA-Z][a-zA-Z0-9]*[-_])?`)
+	versionForm = doc.Pattern(`^[-_](?:[a-zA-Z][a-zA-Z0-9]*[-_])?`)
 	// epic-5, epic-5-slug.
-	epicForm = pattern(`(?i)^epic[-_. ]*(\d{1,9})`)
+	epicForm = doc.Pattern(`(?i)^epic[-_. ]*(\d{1,9})`)
 )
-
-// pattern compiles an expression when it is first needed.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 func isDay(s string) bool { return dayForm().MatchString(s) }
 

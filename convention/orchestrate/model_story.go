@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ type storyDoc struct {
 	// planning, or never.
 	worked, work int
 	unticked     []doc.Check // those that are not
+	// unmet and review are what it says of criteria that are not met, and of reviews since one
+	// passed
+	unmet, review []say
 	// criteria: the file has acceptance criteria or tasks of its own
 	criteria bool
 	// form: it has sections for criteria or tasks, and all of them are empty: the story
@@ -85,6 +89,16 @@ func storyOfFile(f *doc.File) *storyDoc {
 	return s
 }
 
+// Told is what a story's file tells of how far the work is: its status, and its ticks.
+func Told(name string, content []byte) string {
+	_, f := doc.Memory(name, content)
+	s := storyOfFile(f)
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprint(s.class(), " ", s.ticked)
+}
+
 // innerStory is the key under which front matter and old YAML stories may hold
 // the fields of the story.
 const innerStory = "story"
@@ -106,7 +120,7 @@ func (s *storyDoc) readFront(n ledger.Value) {
 			s.title = title
 		}
 	}
-	s.branch = cmp.Or(s.branch, branchName(n.Get("branch")))
+	s.branch = cmp.Or(s.branch, ledger.Branch(n.Get("branch").Plain()))
 }
 
 // isForm reports whether a story is only the form of one. A title may mention tasks, too,
@@ -146,6 +160,7 @@ func (s *storyDoc) readBody(m *doc.Markdown) {
 		s.notice(l)
 	}
 	s.form = s.isForm(m)
+	s.noticeUnmet(m)
 	for _, c := range ledger.Work(m, boxLines) {
 		if s.work++; c.Ticked {
 			s.worked++
@@ -362,13 +377,9 @@ func isStatusKey(key string) bool {
 }
 
 // trimNumber strips the number of a heading: "2. Status".
-func trimNumber(title string) string {
-	rest := strings.TrimLeft(title, "0123456789")
-	if rest != title {
-		return strings.TrimLeft(rest, ".) ")
-	}
-	return title
-}
+func trimNumber(title string) string { return headingNumber().ReplaceAllString(title, "") }
+
+var headingNumber = doc.Pattern(`^\d+[.) ]*`)
 
 func trimBullet(text string) string {
 	text = strings.TrimLeft(strings.TrimSpace(text), "> ")

@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"strings"
-	"unicode"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -206,7 +205,7 @@ func classify(value string) class {
 		}
 		value = text
 	}
-	value = withoutStruck(value)
+	value = struck().ReplaceAllString(value, " ")
 	for _, arrow := range []string{"→", "->", "=>"} {
 		// "Draft → Ready (after approval)" announces a change; it is still Draft. What
 		// "Done → X" means depends on X.
@@ -295,30 +294,29 @@ func anywhere(words []string, list ...string) bool {
 // "[ ] Draft [x] In Progress [ ] Done": the last ticked one holds. It is empty
 // where none is.
 func tickedOption(value string) (text string, ok bool) {
-	rest := strings.TrimLeftFunc(value, func(r rune) bool { return r != '[' && !unicode.IsLetter(r) })
-	for len(rest) >= 3 && rest[0] == '[' && rest[2] == ']' && (rest[1] == ' ' || rest[1]|0x20 == 'x') {
-		option, after, more := strings.Cut(rest[3:], "[")
-		if ok = true; rest[1] != ' ' {
-			text = option
-		}
-		if rest = ""; more {
-			rest = "[" + after
+	for _, option := range optionForm().FindAllStringSubmatch(optionsForm().FindString(value), -1) {
+		if ok = true; option[1] != " " {
+			text = option[2]
 		}
 	}
 	return strings.TrimSpace(text), ok
 }
 
+var (
+	optionsForm = doc.Pattern(`^[^\[\p{L}]*(?:\[[ xX]\][^\[]*)+`)
+	optionForm  = doc.Pattern(`\[([ xX])\]([^\[]*)`)
+	percentForm = doc.Pattern(`^(?:[^%]*[^%\d])?(\d{1,9}) *%`)
+)
+
 // percent reads "80% complete": less than all is in progress, whatever word
 // follows.
 func percent(value string) class {
-	value, _, ok := strings.Cut(value, "%")
-	if !ok {
+	m := percentForm().FindStringSubmatch(value)
+	if m == nil {
 		return noClass
 	}
-	value = strings.TrimRight(value, " ")
-	v, n := number(value[len(strings.TrimRight(value, tenDigits)):])
-	switch {
-	case n == 0 || v >= 100:
+	switch v, _ := number(m[1]); {
+	case v >= 100:
 		return noClass
 	case v == 0:
 		return draft
@@ -382,18 +380,9 @@ func oneOf(word, alternatives string) bool {
 }
 
 // splitCamel parts InReview and ReadyForReview.
-func splitCamel(s string) string {
-	var b strings.Builder
-	var last rune
-	for _, r := range s {
-		if unicode.IsUpper(r) && unicode.IsLower(last) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		last = r
-	}
-	return b.String()
-}
+func splitCamel(s string) string { return camelForm().ReplaceAllString(s, "$1 $2") }
+
+var camelForm = doc.Pattern(`(\p{Ll})(\p{Lu})`)
 
 // boxClass is the class of the last ticked box of a list of statuses. There
 // "Em revisão" is the check by the product owner, which makes a story ready;

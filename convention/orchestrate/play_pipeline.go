@@ -106,7 +106,7 @@ func made(r *reprise.Run, phase string) bool {
 
 // onDisk is the verdict that the critique's own file gives.
 func onDisk(fsys fs.FS, r *reprise.Run) reprise.Ruling {
-	return rule(plainText(newLoader(fsys, r.Ref).readSpec().verdict))
+	return rule(newLoader(fsys, r.Ref).readSpec().verdict.Plain())
 }
 
 // output is the file of a phase: the one that is there, else its usual name.

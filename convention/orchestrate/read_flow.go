@@ -353,7 +353,7 @@ func (l *loader) session(f *doc.File, root ledger.Value) {
 func (l *loader) buildPlace(root ledger.Value) {
 	at := root.In("worktree")
 	if at.Is(doc.Map) {
-		if b := branchName(at.Get("branch")); b != "" {
+		if b := ledger.Branch(at.Get("branch").Plain()); b != "" {
 			l.run.Branch = b
 		}
 		at = at.In("path")

@@ -271,22 +271,17 @@ func (s *storyDoc) changeLog() (claim reprise.Claim, ok bool) {
 // movedTo finds the status that an entry of a change log names.
 func movedTo(text string) (word string, c class) {
 	for _, cell := range strings.Split(text, "|") {
-		at := -1
-		for _, mark := range []string{"→", "->", "=>"} {
-			if i := strings.LastIndex(cell, mark); i >= 0 && i+len(mark) > at {
-				at = i + len(mark)
-			}
-		}
-		if i := strings.LastIndex(strings.ToLower(cell), "status:"); i >= 0 && i+len("status:") > at && i+len("status:") <= len(cell) {
-			at = i + len("status:")
-		}
-		if at < 0 {
+		m := moveForm().FindStringSubmatch(cell)
+		if m == nil {
 			continue
 		}
-		found := strings.Trim(strings.TrimSpace(cell[at:]), "*_`. ")
+		found := strings.Trim(strings.TrimSpace(m[1]), "*_`. ")
 		if k := classify(found); k > unknown {
 			word, c = doc.Clip(found, 60), k
 		}
 	}
 	return word, c
 }
+
+// moveForm is what stands behind the last arrow or the word status.
+var moveForm = doc.Pattern(`(?i)^.*(?:→|->|=>|status:)(.*)`)

@@ -51,11 +51,7 @@ func (l *loader) epicTableSays(s *storyDoc, k key) []say {
 	if name == "" {
 		return nil
 	}
-	f := l.r.Open(name)
-	if !f.OK() {
-		return nil
-	}
-	base := path.Base(s.path)
+	f, base := l.r.Open(name), path.Base(s.path)
 	for _, t := range f.Markdown().All().Tables() {
 		col := t.Column("Status", "Estado", "Situação", "状态")
 		if col < 0 {
@@ -140,7 +136,7 @@ func (l *loader) epicStateSays(story string, k key) []say {
 				}
 				// The branch of a story that was not begun does not exist yet.
 				if l.run.Branch == "" && stateClass(st.word) > ready {
-					l.run.Branch = branchName(st.at.In("branch").Node)
+					l.run.Branch = ledger.Branch(st.at.In("branch").Plain())
 				}
 				out = append(out, say{ledger: stateLedger, class: stateClass(st.word), word: st.word, at: st.source()})
 			})
@@ -164,78 +160,52 @@ func stateClass(word string) class {
 }
 
 // gateSays reads the QA gates of the story: files in qa/gates beside the
-// folder of stories whose name begins with its id, and the gate of its epic.
+// folder of stories whose name begins with its id, and the gate of its epic. Of several
+// the newest counts by their own dates; of those without one the last by name.
 func (l *loader) gateSays(story string, k key) []say {
 	if len(k.nums) == 0 {
 		return nil
 	}
 	dir := path.Join(path.Dir(storiesRoot(story)), "qa", "gates")
-	var own, epic latestGate
+	latest, days := map[string]say{}, map[string]string{}
+	take := func(n *doc.Node, name string) {
+		word, at := gateWord(n)
+		if word == "" {
+			return
+		}
+		if day := n.Get("updated", "date", "reviewed_at", "timestamp").Plain(); day >= days[name] {
+			latest[name], days[name] = say{ledger: name, class: gateClass(word), word: word, at: at}, day
+		}
+	}
 	for _, e := range l.r.Dir(dir) {
 		ext := path.Ext(e.Name())
-		if !hasNumber(e.Name(), k.nums[0]) || e.IsDir() || (ext != ".yml" && ext != ".yaml") {
+		if nums := doc.Numbers(e.Name()); len(nums) == 0 || nums[0] != k.nums[0] || e.IsDir() || (ext != ".yml" && ext != ".yaml") {
 			continue // told apart quickly: there is a gate for every story
 		}
-		name := path.Join(dir, e.Name())
+		gate := func() *doc.Node { return l.r.Open(path.Join(dir, e.Name())).YAML().Object() }
 		switch n, isEpic := epicFolder(e.Name()); {
 		case nameKey(stem(e.Name())).same(k):
-			own.take(l.gate(name), gateLedger)
+			take(gate(), gateLedger)
 		case isEpic && k.prefix == "" && len(k.nums) > 1 && n == k.nums[0]:
-			epic.take(storyInGate(l.gate(name), k, e.Name()), "epic gate")
+			take(storyInGate(gate(), k, e.Name()), epicGate)
 		}
 	}
 	var out []say
-	for _, g := range []latestGate{own, epic} {
-		if g.found {
-			out = append(out, g.say)
+	for _, name := range []string{gateLedger, epicGate} {
+		if s, ok := latest[name]; ok {
+			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// hasNumber reports whether the first number of a name is n.
-func hasNumber(name string, n int) bool {
-	i := strings.IndexAny(name, "0123456789")
-	if i < 0 {
-		return false
-	}
-	v, _ := number(name[i:])
-	return v == n
-}
-
-// latestGate keeps the newest of several gates by their own dates; of gates
-// without one the last by name.
-type latestGate struct {
-	say   say
-	day   string
-	found bool
-}
-
-func (g *latestGate) take(n *doc.Node, ledger string) {
-	word, at := gateWord(n)
-	if word == "" {
-		return
-	}
-	if day := plainText(n.Get("updated", "date", "reviewed_at", "timestamp")); !g.found || day >= g.day {
-		*g = latestGate{say{ledger: ledger, class: gateClass(word), word: word, at: at}, day, true}
-	}
-}
-
-func (l *loader) gate(name string) *doc.Node {
-	f := l.r.Open(name)
-	if !f.OK() {
-		return nil
-	}
-	return f.YAML().Object()
-}
+// epicGate is the name under which the gate of an epic is quoted.
+const epicGate = "epic gate"
 
 // storyInGate finds the verdict on one story in the gate of its epic. A gate that lists
 // stories applies to these; the final gate of an epic, if it lists none, to all; the gate
 // of a wave, or of an aspect of it, to none.
 func storyInGate(n *doc.Node, k key, name string) *doc.Node {
-	if n == nil {
-		return nil
-	}
 	list := n.Get("stories")
 	if list == nil {
 		if strings.Contains(strings.ToLower(name), "final") {
@@ -257,15 +227,12 @@ func storyInGate(n *doc.Node, k key, name string) *doc.Node {
 // gateWord finds the verdict of a gate under any of the keys in use. A key
 // may hold a map with the verdict inside.
 func gateWord(n *doc.Node) (string, reprise.Source) {
-	if n == nil {
-		return "", reprise.Source{}
-	}
 	for _, name := range []string{"gate", "verdict", "final_verdict", "gate_decision", "decision", "status"} {
 		v := n.Get(name)
-		if v != nil && v.Kind == doc.Map {
+		if v.Is(doc.Map) {
 			v = v.Get("verdict", "decision", "status", "result", "gate")
 		}
-		if v != nil && v.Kind == doc.String && strings.TrimSpace(v.Text) != "" {
+		if v.Is(doc.String) && strings.TrimSpace(v.Text) != "" {
 			return v.Text, v.Source()
 		}
 	}

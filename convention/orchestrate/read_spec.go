@@ -99,7 +99,7 @@ func (l *loader) pipeline() {
 	run, s, story := l.run, l.readSpec(), storyOfSpec(l.run.ID, l.run.Path, l.storyFiles())
 	phase, open := critique, ""
 	if story == "" && s.there[len(s.there)-1] { // once it is written the critique is no longer asked for
-		phase, open = afterCritique(plainText(s.verdict))
+		phase, open = afterCritique(s.verdict.Plain())
 	}
 	for i := range pipelinePhases {
 		l.specStep(s, i, open != "")
@@ -162,7 +162,7 @@ func (l *loader) specStep(s *spec, i int, undecided bool) {
 	switch {
 	case p.phase == critique && undecided:
 		if s.verdict != nil {
-			step.Claims = []reprise.Claim{{Ledger: "verdict", Status: reprise.Pending, Word: plainText(s.verdict), Source: s.verdict.Source(), Won: true}}
+			step.Claims = []reprise.Claim{{Ledger: "verdict", Status: reprise.Pending, Word: s.verdict.Plain(), Source: s.verdict.Source(), Won: true}}
 		}
 	case s.there[i]:
 		step.Status = reprise.Done
@@ -244,7 +244,7 @@ func (l *loader) specArtifact(s *spec, name, phase, after string) bool {
 			ok = n != nil
 			if n != nil && n.Kind == doc.Map {
 				l.times(n)
-				if name == "complexity" && doc.Fold(plainText(n.Get("class", "complexity", "level", "result"))) == "simple" {
+				if name == "complexity" && doc.Fold(n.Get("class", "complexity", "level", "result").Plain()) == "simple" {
 					s.simple = true
 				}
 				if name == critique {

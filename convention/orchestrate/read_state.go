@@ -79,9 +79,6 @@ func parseStructured(f *doc.File) *doc.Node {
 	return n
 }
 
-// plainText is a scalar as text, "" for anything else.
-func plainText(n *doc.Node) string { return ledger.Value{Node: n}.Plain() }
-
 // timesIn takes every time on record in a state, else that of its file.
 func (l *loader) timesIn(f *doc.File, root ledger.Value) {
 	if l.times(root.Node); l.run.LastActivity.IsZero() {
@@ -285,11 +282,8 @@ func (l *loader) locks() {
 
 func (l *loader) lock(name string) {
 	f := l.r.Open(name)
-	if !f.OK() {
-		return
-	}
 	n := f.YAML() // JSON is YAML too
-	if n == nil || n.Kind != doc.Map || !l.run.State.Open() || !l.lockConcerns(path.Base(name), n.Get("resource").Str()) {
+	if !n.Is(doc.Map) || !l.run.State.Open() || !l.lockConcerns(path.Base(name), n.Get("resource").Str()) {
 		return
 	}
 	o := &reprise.Owner{Agent: n.Get("owner").Str(), Host: n.Get("host", "hostname").Str(), Source: f.At(0)}

@@ -227,6 +227,7 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 	case done:
 		run.State, run.Phase, run.Reason = reprise.Complete, "done", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 		run.Boxes = s.openBoxes("")
+		l.against(s, all)
 	case dropped:
 		run.State, run.Phase, run.Reason = reprise.Stopped, "dropped", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 	case blocked:

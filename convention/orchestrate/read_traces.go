@@ -110,9 +110,9 @@ func (l *loader) filesOf(nodes ...*doc.Node) []string {
 			continue
 		}
 		for _, item := range n.Items {
-			name := plainText(item)
+			name := item.Plain()
 			if item.Kind == doc.Map {
-				name = plainText(item.Get("path", "file"))
+				name = item.Get("path", "file").Plain()
 			}
 			if p := relative(l.project(), name); p != "" && len(out) < maxFiles && !slices.Contains(out, p) {
 				out = append(out, p)
@@ -122,13 +122,10 @@ func (l *loader) filesOf(nodes ...*doc.Node) []string {
 	return out
 }
 
-// branchName reads the name of a git branch, "" for what cannot be one.
-func branchName(n *doc.Node) string { return ledger.Branch(plainText(n)) }
-
 // stateBranch is the branch a workflow's state names.
 func stateBranch(root ledger.Value) string {
 	for _, in := range []ledger.Value{root, root.In("target_context"), root.In("context"), root.In("context_snapshot")} {
-		if b := branchName(in.In("branch").Node); b != "" {
+		if b := ledger.Branch(in.In("branch").Plain()); b != "" {
 			return b
 		}
 	}

@@ -149,7 +149,7 @@ func (c *recorder) setTime(v ledger.Value) {
 // anyTime returns the most precise time of a file.
 func anyTime(n *doc.Node) (best string) {
 	scalars(n, 0, func(name string, v *doc.Node) {
-		low, t := strings.ToLower(name), plainText(v)
+		low, t := strings.ToLower(name), v.Plain()
 		if strings.HasSuffix(low, "at") || strings.Contains(low, "updated") || low == "timestamp" || low == "date" {
 			if _, ok := doc.ParseTime(t); ok && len(t) > len(best) {
 				best = t

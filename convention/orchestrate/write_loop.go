@@ -53,20 +53,14 @@ func (c *recorder) loopEvent(lp loop) {
 // a phase "review, iteration 2 of 5". A phase without a number means the iteration
 // at work. n is 0 where none is meant.
 func loopStep(step, phase string, atWork int) (what string, n int) {
-	for _, what := range []string{"review", "fix"} {
-		if rest, ok := strings.CutPrefix(step, what+"-"); ok {
-			n, _ := strconv.Atoi(rest)
-			return what, n
-		}
+	if what, number, ok := strings.Cut(step, "-"); ok && oneOf(what, "review|fix") {
+		n, _ := strconv.Atoi(number)
+		return what, n
 	}
 	for _, what := range []string{"review", "fix"} {
-		if !strings.HasPrefix(phase, what) {
-			continue
+		if strings.HasPrefix(phase, what) {
+			return what, append(doc.Numbers(phase), atWork)[0]
 		}
-		if nums := doc.Numbers(phase); len(nums) > 0 {
-			return what, nums[0]
-		}
-		return what, atWork
 	}
 	return "", 0
 }

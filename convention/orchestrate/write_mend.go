@@ -36,7 +36,7 @@ func (*Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	if d.file = d.r.Open(r.Path); !d.file.OK() {
 		return nil, nil
 	}
-	switch salvaged := d.has(reprise.CodeSalvaged); {
+	switch salvaged := ledger.Found(d.was.Findings, d.file.Path, reprise.CodeSalvaged); {
 	case salvaged:
 		if m := d.quoted(); len(m) > 0 || sh != epicShape {
 			return m, nil
@@ -45,7 +45,7 @@ func (*Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 		d.run.ID = d.was.ID
 		d.rebuildEpic(d.file, "the epic state is cut off")
 		d.was = d.run
-	case sh != epicShape && !d.has(reprise.CodeUnreadable):
+	case sh != epicShape && !ledger.Found(d.was.Findings, d.file.Path, reprise.CodeUnreadable):
 		return nil, nil
 	}
 	switch {
@@ -65,12 +65,7 @@ type mender struct {
 	file *doc.File
 }
 
-// has reports whether the state file has a finding with this code.
-func (d *mender) has(code string) bool {
-	return slices.ContainsFunc(d.was.Findings, func(f reprise.Finding) bool { return f.Code == code && f.Source.File == d.file.Path })
-}
-
-// propose offers a new content of the state file. accept asks for more than that
+// propose offers a new content of the state file. accept, if any, asks for more than that
 // the damage is gone and nothing is further.
 func (d *mender) propose(what, from, content string, accept func(now *reprise.Run) bool) []reprise.Mend {
 	was := *d.was
@@ -94,12 +89,10 @@ func (d *mender) propose(what, from, content string, accept func(now *reprise.Ru
 		What: what, From: from,
 		Make: func(c *ledger.Changes) { c.Rewrite(d.file.Path, []byte(content), "rebuild "+path.Base(d.file.Path)) },
 		Accept: func(_, now *reprise.Run) bool {
-			return now.Phase != confirmPhase && now.State != reprise.Unreadable && accept(now)
+			return now.Phase != confirmPhase && now.State != reprise.Unreadable && (accept == nil || accept(now))
 		},
 	}})
 }
-
-func anyRun(*reprise.Run) bool { return true }
 
 // from names the files the stories were read from.
 func (d *mender) from() string {
@@ -154,7 +147,7 @@ func (d *mender) epic() []reprise.Mend {
 	reader := doc.NewReader(d.r.FS())
 	f := reader.Open(d.file.Path)
 	waves := epicRoot(ledger.Root(f, parseStructured(f))).In("waves")
-	torn := slices.ContainsFunc(reader.Findings(), func(f reprise.Finding) bool { return f.Code == reprise.CodeSalvaged })
+	torn := ledger.Found(reader.Findings(), f.Path, reprise.CodeSalvaged)
 	if !torn && (waves.Is(doc.Map) || waves.Is(doc.List)) && len(waves.Entries(1)) == 0 {
 		return nil // whole, and only without stories: to replace it would lose what it says
 	}
@@ -184,7 +177,7 @@ func (d *mender) epic() []reprise.Mend {
 		wave.stories = append(wave.stories, newStory{id: id, status: "pending"})
 	}
 	e.waves = []newWave{wave}
-	return d.propose(fmt.Sprintf("the epic state %s cannot be read", d.file.Path), d.from(), e.String(), anyRun)
+	return d.propose(fmt.Sprintf("the epic state %s cannot be read", d.file.Path), d.from(), e.String(), nil)
 }
 
 // planned are the stories of the execution plan that have no file yet.
@@ -244,7 +237,7 @@ func (d *mender) loop() []reprise.Mend {
 	if err != nil {
 		return nil
 	}
-	return d.propose(fmt.Sprintf("the status of the QA loop %s cannot be read", d.file.Path), d.from(), string(text), anyRun)
+	return d.propose(fmt.Sprintf("the status of the QA loop %s cannot be read", d.file.Path), d.from(), string(text), nil)
 }
 
 // leftNumber finds a number in what is left of a text. One at the very end may

@@ -212,10 +212,7 @@ func (c *recorder) moveStory(p string, want class, note string) {
 	if len(fields) > 0 && len(open) == 0 {
 		return
 	}
-	torn := func(f reprise.Finding) bool {
-		return f.Source.File == p && (f.Code == reprise.CodeSalvaged || f.Code == reprise.CodeUnreadable)
-	}
-	if slices.ContainsFunc(c.r.Findings(), torn) && slices.ContainsFunc(open, func(f field) bool { return f.front }) {
+	if ledger.Found(c.r.Findings(), p, reprise.CodeSalvaged, reprise.CodeUnreadable) && slices.ContainsFunc(open, func(f field) bool { return f.front }) {
 		c.Fail(c.Damaged(p))
 		return
 	}

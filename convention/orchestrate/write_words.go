@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"reprise/internal/doc"
 )
@@ -90,28 +89,11 @@ func familyOf(value string) map[class]string {
 }
 
 // core is the first run of words of a value, without what decorates it.
-func core(value string) string {
-	start := strings.IndexFunc(value, unicode.IsLetter)
-	if start < 0 {
-		return ""
-	}
-	end := start
-	for at := start; at < len(value); {
-		r, size := utf8.DecodeRuneInString(value[at:])
-		next, _ := utf8.DecodeRuneInString(value[at+size:])
-		switch {
-		case letter(r):
-			end = at + size
-		case strings.ContainsRune(" _-", r) && letter(next):
-		default:
-			return value[start:end]
-		}
-		at += size
-	}
-	return value[start:end]
-}
+func core(value string) string { return coreForm().FindString(value) }
 
-func letter(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+var coreForm = doc.Pattern(`\p{L}[\p{L}\p{Nd}]*(?:[ _-][\p{L}\p{Nd}]+)*`)
+
+func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // usable reports whether a value's core is a plain spelling of a class that can
 // be taken over.

@@ -370,9 +370,16 @@ func (l *loader) resolve(ref string) (string, reprise.Presence) {
 		tries = append(tries, path.Join(l.feature, clean))
 	}
 	for _, p := range tries {
-		if l.r.Exists(p) {
-			return p, reprise.Present
+		info, err := fs.Stat(l.r.FS(), p)
+		if err != nil {
+			continue
 		}
+		if info.IsDir() {
+			if _, err := fs.ReadDir(l.r.FS(), p); err != nil {
+				return p, reprise.Unchecked // what it holds is unknown
+			}
+		}
+		return p, reprise.Present
 	}
 	return clean, reprise.Missing
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/cli"
 	"reprise/internal/gitx"
@@ -272,7 +274,7 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if in.Stop {
+		if in.Stop && (len(in.AtWork) > 0 || !onlyEnds(t.e.Dir, t.run.Ref)) {
 			cancel() // nothing more is started
 		}
 		t.left = in.Stop && len(in.AtWork) == 0 // what could not be landed is landed first
@@ -292,6 +294,14 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 	})
 	d.Last = pushed
 	return d, marked(err)
+}
+
+// onlyEnds reports whether all that is left of a run is to put its end on record: it is of a workflow
+// file, and all its steps are closed.
+func onlyEnds(root string, ref reprise.Ref) bool {
+	r, err := reprise.Load(convention.Find(ref.Layout), os.DirFS(root), ref)
+	file, _ := engine.Origin(root, ref)
+	return err == nil && file != "" && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() })
 }
 
 // decided fills in what comes next, from what the engine left.

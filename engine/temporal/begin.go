@@ -19,6 +19,7 @@ import (
 	"reprise"
 	"reprise/convention"
 	"reprise/engine"
+	"reprise/project"
 	"reprise/report"
 )
 
@@ -40,7 +41,8 @@ func (f From) String() string { return strings.Join(strings.Fields(f.What+" "+f.
 // Begin makes a run on a branch of its own, from what is committed in the clone. A branch
 // that is there already is the run's, and stays as it is. Without a name, a run that was
 // begun without one from the same and is not over is found, however short a time ago that
-// was: whoever begins one claims that first.
+// was: whoever begins one claims that first. What is finished already is not begun: the error is an
+// *OverError.
 func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
 	what, g.Path = f.inside(what), f.inside(g.Path)
 	claim := f.claim(what, g)
@@ -142,14 +144,45 @@ func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, 
 	if there, err := m.fetchRun(ctx, was.ID, ""); err != nil || there[branch] != "" {
 		return was, at, err
 	}
-	if err := f.unused(ctx, m, was.ID); err != nil {
+	h, err := f.first(ctx, m, was.Ref)
+	if err != nil {
 		return run, at, err
 	}
+	defer h.release()
 	dir, err := m.open(ctx)
 	if err != nil {
 		return run, at, err
 	}
-	return was, at, (&Checkout{Dir: dir, mirror: m}).Push(ctx, at, branch, "")
+	return was, at, h.push(ctx, &Checkout{Dir: dir, mirror: m}, at, nil)
+}
+
+// first is a run that is about to get its branch: it never was on the fleet, and no one began it in
+// a checkout of the clone. The error is a *RejectedError if someone else has made the branch.
+func (f *Fleet) first(ctx context.Context, m *Mirror, ref reprise.Ref) (*handing, error) {
+	if err := f.unused(ctx, m, ref.ID); err != nil {
+		return nil, err
+	}
+	h := &handing{Fleet: f, mirror: m, ref: ref}
+	copies, err := f.copies(ctx, ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range copies {
+		if err := h.read(c); err != nil {
+			return nil, err
+		}
+		if len(c.ours) > 0 || c.last == reprise.HandedOver {
+			return nil, &BegunHereError{Name: ref.ID, Dir: c.dir}
+		}
+	}
+	if err = h.look(ctx); err == nil && h.was != "" {
+		err = &RejectedError{h.branch(), "it is there"}
+	}
+	if err != nil {
+		h.release()
+		return nil, err
+	}
+	return h, nil
 }
 
 // over reports whether nothing is left of a run that no workflow has open: the server says so, or
@@ -222,18 +255,21 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if at := found[branch]; at != "" {
 		return run, f.same(ctx, m, run, at)
 	}
-	if err := f.unused(ctx, m, run.ID); err != nil {
+	if err := f.checkIn(ctx, c.Dir, run.Ref, engine.Choice{}); err != nil {
+		if over, is := errors.AsType[*OverError](err); is {
+			over.Verb = "run"
+		}
 		return run, err
 	}
-	if here, err := f.begunHere(ctx, run.Ref); err != nil || here != "" {
-		return run, cmp.Or(err, error(&BegunHereError{run.ID, here}))
-	}
-	if err := f.alone(ctx, m, e.Dir, run.Ref); err != nil {
+	if err := f.begunHere(ctx, m, what, g, run.Ref); err != nil {
 		return run, err
 	}
-	h := &handing{Fleet: f, mirror: m, ref: run.Ref}
+	h, err := f.first(ctx, m, run.Ref)
+	if err != nil {
+		return run, err
+	}
 	defer h.release()
-	if err := h.look(ctx); err != nil {
+	if err := f.alone(ctx, m, e.Dir, run.Ref); err != nil {
 		return run, err
 	}
 	if err := h.pushedBut(ctx, e.Dir, c.Base, nil); err != nil {
@@ -242,7 +278,7 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if err := mark(e.Dir, run.Ref, nil); err != nil {
 		return run, err
 	}
-	message, err := withNote("reprise: start "+run.ID, run)
+	message, err := withNote(startSubject(run.ID), run)
 	if err != nil {
 		return run, err
 	}
@@ -250,13 +286,14 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if err == nil {
 		run.Ignored, err = c.ignored(ctx, filepath.Join(f.Folder, run.Path))
 	}
-	if err == nil && claim != "" {
-		err = c.Push(ctx, commit, claim, was)
-	}
 	if err != nil {
 		return run, err
 	}
-	return run, c.Push(ctx, commit, branch, "")
+	var claims []heldRef
+	if claim != "" {
+		claims = append(claims, heldRef{claim, was, commit})
+	}
+	return run, h.push(ctx, c, commit, nil, claims...)
 }
 
 // same checks that the run of a name, whose branch is at a commit, is of what run says. A goal
@@ -309,37 +346,65 @@ func (e *UnknownFlowError) Hint() string {
 	return "commit the workflow file first, or name a kind: `reprise run --help` lists them"
 }
 
-// begunHere is a checkout of the clone that has a run on record, "" if none has.
-func (f *Fleet) begunHere(ctx context.Context, ref reprise.Ref) (string, error) {
-	copies, err := f.copies(ctx, ref.ID)
+// begunHere checks that the clone has no other run than ref that plain `run` would go on with in
+// place of a second one. Whether ref itself was begun is asked later, but for one that is at work.
+func (f *Fleet) begunHere(ctx context.Context, m *Mirror, what string, g reprise.Goal, ref reprise.Ref) error {
+	root := filepath.Join(f.Clone, filepath.FromSlash(f.Folder))
+	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
 	if err != nil {
-		return "", err
+		return err
 	}
-	for _, c := range copies {
-		if c.dir == "" {
+	file := what
+	if isKind(what) {
+		file = ""
+	}
+	for _, r := range engine.Begun(found, ref.Kind, g, file) {
+		live := found.Decisions[r].Outcome() == reprise.OutcomeHeld
+		if r.ID == ref.ID && !live {
 			continue
 		}
-		if here, err := recorded(filepath.Join(c.dir, filepath.FromSlash(f.Folder)), ref); err != nil || len(here) > 0 {
-			return c.dir, err
+		if over, err := f.over(ctx, m, r.Ref); err != nil || !over { // the fleet may have finished it
+			return cmp.Or(err, error(&BegunHereError{Name: r.ID, what: what, live: live}))
 		}
 	}
-	return "", nil
+	return nil
 }
 
-// BegunHereError says that a run of this name was begun in a checkout of the clone.
-type BegunHereError struct{ Name, Dir string }
+// BegunHereError says that a run of this name, or of the same thing, was begun in a checkout of the
+// clone.
+type BegunHereError struct {
+	Name string
+	Dir  string // "" if the clone has it
+	what string // a kind or a file, "" if it is only the name that is the same
+	live bool   // it is at work
+}
 
 func (e *BegunHereError) Error() string {
+	switch {
+	case e.live:
+		return fmt.Sprintf("run %s: %s is at work in this clone; a second one would do its work twice", e.what, e.Name)
+	case e.what != "":
+		return fmt.Sprintf("run %s: %s was already begun in this clone; a second one would do its work twice", e.what, e.Name)
+	}
 	return fmt.Sprintf("begin %s: a run of this name was begun in %s", e.Name, e.Dir)
 }
 
 // Hint says what a person can do.
 func (e *BegunHereError) Hint() string {
-	return "hand it over: `reprise-fleet resume " + reprise.Pasted(e.Name, "RUN") + "`, or begin another one with --id"
+	first := "hand it over"
+	if e.live {
+		first = "stop it there, then hand it over"
+	}
+	return first + ": `reprise-fleet resume " + reprise.Pasted(e.Name, "RUN") + "`, or begin another one with --id"
 }
 
 // Outcome implements the rule that outcomes have exit codes.
-func (e *BegunHereError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+func (e *BegunHereError) Outcome() reprise.Outcome {
+	if e.live {
+		return reprise.OutcomeHeld
+	}
+	return reprise.OutcomeBlocked
+}
 
 // begin begins a run of a kind, or of a workflow file.
 func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (reprise.Ref, error) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -375,7 +374,7 @@ func (f *Fleet) State(ctx context.Context, name string) (s State, err error) {
 	if err == nil {
 		err = v.Get(&s)
 	}
-	return s, f.known(ctx, name, err)
+	return s, f.known(ctx, name, f.unheardOf(ctx, name, err))
 }
 
 // Reach asks the server whether it can be worked with at all: before anything is pushed for a
@@ -404,32 +403,4 @@ func (e *StartError) Hint() string {
 		return fmt.Sprintf("what was done is on its branch %s: once the server answers, type the same command again, which does nothing twice; TEMPORAL_ADDRESS says where the server is", Branch(e.Run))
 	}
 	return fmt.Sprintf("its branch %s is on the remote and says that the fleet has it: `reprise-fleet resume %s` tries again, `reprise-fleet stop %s` gives it back", Branch(e.Run), run, run)
-}
-
-// SilentError says that the server did not answer in time.
-type SilentError struct {
-	Address string
-	Within  time.Duration // 0 if that is not known
-}
-
-func (e *SilentError) Error() string {
-	if e.Within == 0 {
-		return fmt.Sprintf("ask the server at %s: it did not answer in time", e.Address)
-	}
-	return fmt.Sprintf("ask the server at %s: it did not answer within %s", e.Address, e.Within)
-}
-
-// Unwrap gives the cause.
-func (e *SilentError) Unwrap() error { return context.DeadlineExceeded }
-
-// Unreachable reports whether an error says that the server cannot be reached.
-func Unreachable(err error) bool {
-	var gone *serviceerror.Unavailable
-	return errors.As(err, &gone) || Slow(err)
-}
-
-// Slow reports whether an error says that the server did not answer in time.
-func Slow(err error) bool {
-	var slow *serviceerror.DeadlineExceeded
-	return errors.As(err, &slow) || errors.Is(err, context.DeadlineExceeded)
 }

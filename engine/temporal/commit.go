@@ -276,9 +276,10 @@ func (c *Checkout) restoreJournal(ctx context.Context, folder, commit string) er
 }
 
 // Push pushes a commit to a ref of the remote that is at was, "" for a ref that must not
-// exist, and with it removes refs of commits that this one has. What is pushed to the branch of
-// a run is kept beside it, too. Either all of that is done or nothing; a remote that cannot
-// promise it keeps the refs, and what is beside the branch may be older. The error is a *RejectedError
+// exist, and with it moves other refs, or removes them, of commits that this one has. What is pushed
+// to the branch of a run is kept beside it, too. Either all of that is done or nothing; a remote that
+// cannot promise it moves the other refs first and removes none, and what is beside the branch may be
+// older. The error is a *RejectedError
 // if a ref is somewhere else, and a *RefusedError if the remote does not take it.
 func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...heldRef) error {
 	args := []string{"push", "-q", "--force-with-lease=" + ref + ":" + was}
@@ -288,10 +289,18 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...hel
 		args, refs = append(args, "--atomic"), append(refs, "+"+commit+":"+last)
 	}
 	for _, h := range had {
-		args, refs = append(args, "--atomic", "--force-with-lease="+h.name+":"+h.at), append(refs, ":"+h.name)
+		args, refs = append(args, "--atomic", "--force-with-lease="+h.name+":"+h.at), append(refs, h.to+":"+h.name)
 	}
 	_, err := c.git(ctx, append(args, refs...)...)
 	if err != nil && strings.Contains(err.Error(), "does not support --atomic") {
+		for _, h := range had {
+			if h.to == "" {
+				continue
+			}
+			if err := c.Push(ctx, h.to, h.name, h.at); err != nil {
+				return err
+			}
+		}
 		if _, err = c.git(ctx, append(args[:3:3], refs[:2]...)...); err == nil && last != "" {
 			_, err = c.git(ctx, "push", "-q", c.mirror.Remote, "+"+commit+":"+last)
 		}
@@ -306,5 +315,6 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string, had ...hel
 	return err
 }
 
-// heldRef is a ref of the remote and the commit that it is at.
-type heldRef struct{ name, at string }
+// heldRef is a ref of the remote, the commit that it is at, and the one that it is moved to, "" if it
+// is deleted.
+type heldRef struct{ name, at, to string }

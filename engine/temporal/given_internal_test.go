@@ -17,6 +17,17 @@ import (
 // it on record.
 func (s *shared) given() {
 	s.Helper()
+	s.listed()
+	made, err := s.fleet.Begin(s.Context(), "tasks", reprise.Goal{Path: "specs/003-z/tasks.md"})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.run.Ref = made.Ref
+}
+
+// listed commits a list of tasks in the clone.
+func (s *shared) listed() {
+	s.Helper()
 	dir := filepath.Join(s.clone, "specs", "003-z")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		s.Fatal(err)
@@ -29,14 +40,15 @@ func (s *shared) given() {
 			s.Fatal(err)
 		}
 	}
-	s.git(s.clone, "add", "-A")
-	s.git(s.clone, "commit", "-q", "-m", "tasks")
+	s.saved("tasks")
 	s.git(s.clone, "push", "-q", "origin", "main")
-	made, err := s.fleet.Begin(s.Context(), "tasks", reprise.Goal{Path: "specs/003-z/tasks.md"})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.run.Ref = made.Ref
+}
+
+// saved commits what is in the clone.
+func (s *shared) saved(message string) {
+	s.Helper()
+	s.git(s.clone, "add", "-A")
+	s.git(s.clone, "commit", "-q", "-m", message)
 }
 
 // The files of a run may be in the clone before anyone begins it, as a list of tasks is. Once the

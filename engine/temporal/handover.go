@@ -24,25 +24,27 @@ import (
 // is the run. The error is a *DivergedError if it went on in two places, and a *NotTakenError if the
 // fleet does not take it.
 func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err error) {
-	return f.handOver(ctx, ref, func(*localCopy) error { return nil })
+	return f.handOver(ctx, ref, func(*localCopy, bool) error { return nil })
 }
 
 // Resume is HandOver for a run that is to go on in a way. Where it cannot, for what Check says,
 // nothing is handed over.
 func (f *Fleet) Resume(ctx context.Context, ref reprise.Ref, c engine.Choice) (run Begun, err error) {
-	return f.handOver(ctx, ref, func(best *localCopy) error {
+	return f.handOver(ctx, ref, func(best *localCopy, there bool) error {
 		if best == nil || best.dir == "" {
 			return f.Check(ctx, ref, c)
 		}
 		err := f.checkIn(ctx, best.dir, ref, c)
-		if _, over := errors.AsType[*OverError](err); over {
+		if _, over := errors.AsType[*OverError](err); over && there {
 			return nil // what was done here comes to the branch
 		}
 		return err
 	})
 }
 
-func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *localCopy) error) (run Begun, err error) {
+// handOver hands a run over that a check lets pass, which is told the copy that has more than the
+// remote, nil if none has, and whether the remote has the run.
+func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *localCopy, there bool) error) (run Begun, err error) {
 	run.Ref = ref
 	err = f.apart(func(m *Mirror) error {
 		h := &handing{Fleet: f, mirror: m, ref: ref}
@@ -52,7 +54,7 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		}
 		best, err := h.ahead(ctx)
 		if err == nil {
-			err = check(best)
+			err = check(best, h.was != "")
 		}
 		if err == nil {
 			err = h.committed(best)
@@ -105,17 +107,31 @@ func (h *handing) alone(ctx context.Context, best *localCopy) error {
 	return h.Fleet.alone(ctx, h.mirror, filepath.Join(at.Dir, filepath.FromSlash(h.Folder)), h.ref)
 }
 
+// tracked is what the clone knows of the branch of a run.
+func tracked(run string) string { return "refs/remotes/origin/" + Branch(run) }
+
 // track has the clone know the branch of a run as the remote has it: as after a fetch, plain
-// reprise reads there which runs the fleet has, also those that have no files here.
+// reprise reads there which runs the fleet has, also those that have no files here. A beginning that
+// never arrived is forgotten.
 func (f *Fleet) track(ctx context.Context, run string) error {
-	known := "refs/remotes/origin/" + Branch(run)
+	known := tracked(run)
 	_, err := git(ctx, f.Clone, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", f.Remote,
 		"+refs/heads/"+Branch(run)+":"+known)
-	if err != nil && raced(err.Error()) {
+	switch {
+	case err == nil:
+	case raced(err.Error()):
 		err = &RejectedError{known, err.Error()}
+	case strings.Contains(err.Error(), "couldn't find remote ref"):
+		at, asked := git(ctx, f.Clone, nil, "for-each-ref", "--format=%(objectname) %(subject)", known)
+		if commit, subject, _ := strings.Cut(at, " "); asked == nil && subject == startSubject(run) {
+			_, err = git(ctx, f.Clone, nil, "update-ref", "-d", known, commit)
+		}
 	}
 	return err
 }
+
+// startSubject is that of the commit with which a run begins on the fleet.
+func startSubject(run string) string { return "reprise: start " + run }
 
 // copiedError says that the clone is a copy of another one. What it has of a run is not handed
 // over by accident.

@@ -191,6 +191,54 @@ func TestA_checkout_that_was_only_looked_at_stays_as_it_is(t *testing.T) {
 	}
 }
 
+// A stop that meets the landing of the last step has the end of the run put on record, as if no one
+// had stopped it. One that comes before that has not. (issue 19)
+func TestA_stop_after_the_last_step_ends_the_run(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	s.step()
+	s.step()
+	s.step()
+	d, err := s.a.decide(s.Context(), s.next(), DecideInput{Run: s.run, Stop: true})
+	if err != nil || d.Left == nil || d.Left.State != reprise.Complete || len(d.Starts) > 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	s = newShared(t)
+	s.step()
+	s.step()
+	d, err = s.a.decide(s.Context(), s.next(), DecideInput{Run: s.run, Stop: true})
+	if err != nil || d.Left == nil || d.Left.State != reprise.Interrupted || len(d.Starts) > 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	s.launches("ab")
+}
+
+// What was begun in the clone and is not over is not begun on the fleet as well under another name.
+// --id begins another one. (issue 19)
+func TestWhat_the_clone_has_begun_the_fleet_does_not_begin_again(t *testing.T) {
+	t.Parallel()
+	s := newShared(t)
+	ref := s.begunHere("")
+	refused := func() {
+		t.Helper()
+		_, err := s.fleet.Begin(t.Context(), "./flow.yaml", reprise.Goal{})
+		if here, is := errors.AsType[*BegunHereError](err); !is || cli.ExitCode(err) != 11 || !strings.Contains(here.Hint(), "`reprise-fleet resume "+ref.ID+"`") {
+			t.Errorf("exit %d, %v", cli.ExitCode(err), err)
+		}
+	}
+	refused()
+	if err := s.over(ref); err != nil {
+		t.Fatal(err)
+	}
+	refused() // the fleet has it
+	if _, err := s.fleet.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "new"}); err != nil {
+		t.Error(err)
+	}
+	if live := (&BegunHereError{Name: ref.ID, live: true}); cli.ExitCode(live) != 20 {
+		t.Errorf("exit %d while it is at work", cli.ExitCode(live))
+	}
+}
+
 // A run that was begun in the clone and handed over is blocked there, whatever a person
 // chooses, and the way back is one that works. (issue 19)
 func TestA_run_that_was_handed_over_is_blocked_in_the_clone(t *testing.T) {

@@ -298,7 +298,7 @@ func (t *turn) own(b *brought) []string {
 func (t *turn) landed() (out []heldRef) {
 	for _, b := range t.brought {
 		if b.landed && b.commit != "" {
-			out = append(out, heldRef{AttemptRef(t.run.Ref.ID, b.Elsewhere), b.commit})
+			out = append(out, heldRef{name: AttemptRef(t.run.Ref.ID, b.Elsewhere), at: b.commit})
 		}
 	}
 	return out
@@ -347,6 +347,7 @@ type asked struct {
 	Closed            bool
 	Own               string
 	Grant             *reprise.Grant
+	Denied            bool
 }
 
 // maxSaid bounds what is kept of the words of an agent.

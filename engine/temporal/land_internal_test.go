@@ -57,6 +57,7 @@ func newBenchOf(t *testing.T, what string, goal reprise.Goal, files ...string) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.git(clone, "update-ref", "-d", tracked(made.ID)) // as in a clone that has not fetched since
 	b.run = Run{Repo: Identity(b.remote), Ref: made.Ref, Heartbeat: time.Minute}
 	return b
 }
@@ -239,7 +240,7 @@ func TestA_ref_of_an_attempt_goes_once_the_branch_has_its_work(t *testing.T) {
 			was := c.Base
 			b.git(b.remote, "update-ref", branch, moved)
 			rejected := new(RejectedError)
-			if err := c.Push(t.Context(), in.Result.Commit, branch, was, heldRef{ref, in.Result.Commit}); !errors.As(err, &rejected) || held() != in.Result.Commit {
+			if err := c.Push(t.Context(), in.Result.Commit, branch, was, heldRef{name: ref, at: in.Result.Commit}); !errors.As(err, &rejected) || held() != in.Result.Commit {
 				t.Errorf("the branch moved: %v, and the ref is at %q", err, held())
 			}
 			b.git(b.remote, "update-ref", branch, was)

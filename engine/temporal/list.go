@@ -137,7 +137,7 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 	case errors.As(err, &app):
 		s.Problem = app.Message()
 	case err != nil:
-		s.Problem = err.Error()
+		s.Problem = Asked(err).Error()
 	default:
 		s.State = StateOf(&sum)
 		if sum.Exit == cli.OutcomeCode(reprise.OutcomeBlocked) {
@@ -154,7 +154,7 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 
 // StateOf is how a run was left, in a word.
 func StateOf(sum *report.Summary) string {
-	if len(sum.Parked) > 0 {
+	if len(sum.Parked) > 0 && sum.State != reprise.Stopped { // a person ended it
 		return failedState
 	}
 	return sum.State.String()
@@ -170,7 +170,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 	defer cancel()
 	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(s.ID), "")
 	if err != nil {
-		s.Problem = err.Error()
+		s.Problem = Asked(err).Error()
 		return
 	}
 	s.Stopping = d.GetWorkflowExtendedInfo().GetCancelRequested()
@@ -188,7 +188,10 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 	}
 	state, err := f.State(ctx, s.ID)
 	if err != nil {
-		s.Problem = "no worker answers: " + err.Error()
+		s.Problem = Asked(err).Error()
+		if none, is := errors.AsType[*NoWorkerError](err); is {
+			s.Problem = "no worker answers: " + none.Hint()
+		}
 		for _, b := range beats {
 			s.AtWork = append(s.AtWork, b)
 		}

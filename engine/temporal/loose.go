@@ -2,7 +2,9 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -120,10 +122,14 @@ func (h *handing) committed(best *localCopy) error {
 	if best == nil || len(best.loose) == 0 && best.hidden == "" {
 		return nil
 	}
+	gone := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(best.dir, filepath.FromSlash(name)))
+		return errors.Is(err, fs.ErrNotExist)
+	}
 	if best.hidden != "" {
 		return h.refuse(Uncommitted, fmt.Sprintf("the fleet takes what is committed, and the workflow file that it was begun from is not in %s, where git ignores it: %s", best.dir, best.hidden),
-			strings.Replace(project.CommitHint(best.dir, h.ref.ID, []string{best.hidden}), " add -- ", " add -f -- ", 1)+", then this command again")
+			strings.Replace(project.CommitHint(best.dir, h.ref.ID, []string{best.hidden}, gone), " add -- ", " add -f -- ", 1)+", then this command again")
 	}
 	return h.refuse(Uncommitted, fmt.Sprintf("the fleet takes what is committed, and this is not in %s: %s", best.dir, strings.Join(best.loose, ", ")),
-		project.CommitHint(best.dir, h.ref.ID, best.loose)+", then this command again; nothing else that is not committed leaves the checkout")
+		project.CommitHint(best.dir, h.ref.ID, best.loose, gone)+", then this command again; nothing else that is not committed leaves the checkout")
 }

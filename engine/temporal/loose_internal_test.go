@@ -1,19 +1,15 @@
 package temporal
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"reprise"
 	"reprise/engine"
-	"reprise/project"
 )
 
 // pasted types the first command of a hint in a folder.
@@ -228,53 +224,6 @@ func TestThe_way_to_what_the_fleet_did_from_a_checkout_of_its_branch(t *testing.
 	s.pasted(s.clone, s.looked(s.clone))
 	if files, _ := filepath.Glob(filepath.Join(s.dir, "*", "c.txt")); len(files) == 0 {
 		t.Error("what was done is not there")
-	}
-}
-
-// A hand-over that is cut off while the remote takes the push leaves a clone in which nothing is
-// started, whoever looks; the same command again settles it. One that the remote refuses leaves the
-// clone as it was. (issue 19)
-func TestA_hand_over_that_is_cut_off_blocks_the_clone_until_it_is_settled(t *testing.T) {
-	t.Parallel()
-	s := newShared(t)
-	ref := s.begunHere("loc")
-	blocked := func() bool {
-		j, err := project.Judge(t.Context(), s.clone, project.JudgeOptions{Options: project.Options{Now: time.Now()}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := j.Runs[slices.IndexFunc(j.Runs, func(r *reprise.Run) bool { return r.ID == ref.ID })]
-		return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
-	}
-	hook := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(s.remote, "hooks", name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hook("pre-receive", "while read old new ref; do case $ref in refs/heads/reprise/*) exit 1;; esac; done\n")
-	if err := s.over(ref); err == nil || blocked() {
-		t.Fatalf("refused: %v, blocked %v", err, blocked())
-	}
-	hook("pre-receive", "exit 0\n")
-	arrived := filepath.Join(t.TempDir(), "arrived")
-	hook("post-receive", "while read old new ref; do case $ref in refs/heads/reprise/*) touch '"+arrived+"'; until [ -e '"+arrived+".cut' ]; do sleep 0.05; done;; esac; done\n")
-	ctx, cut := context.WithCancel(t.Context())
-	go func() {
-		for t.Context().Err() == nil {
-			if _, err := os.Stat(arrived); err == nil {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		cut()
-		_ = os.WriteFile(arrived+".cut", nil, 0o644)
-	}()
-	if _, err := s.fleet.HandOver(ctx, ref); err == nil || !blocked() {
-		t.Fatalf("cut off: %v, blocked %v", err, blocked())
-	}
-	hook("post-receive", "exit 0\n")
-	if _, err := s.fleet.HandOver(t.Context(), ref); err != nil || !blocked() {
-		t.Errorf("again: %v, blocked %v", err, blocked())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -52,19 +53,26 @@ func (h *handing) noteIn(ctx context.Context, c *localCopy, outcome string) erro
 	return nil
 }
 
-// push pushes a commit to the branch of the run. Every copy says before that what is about to
-// happen: whoever is cut off here leaves no copy that seems to be the run. That is taken back where
-// the remote has refused it and does not have the commit.
-func (h *handing) push(ctx context.Context, in *Checkout, commit string, best *localCopy) error {
+// push pushes a commit to the branch of the run, and with it to a claim. The clone says before that
+// what is about to happen: whoever is cut off here leaves no copy that seems to be the run, or to be
+// free for it. That is taken back where the remote has refused it and does not have the commit.
+func (h *handing) push(ctx context.Context, in *Checkout, commit string, best *localCopy, claim ...heldRef) error {
 	if err := h.note(ctx, best, reprise.HandingOver); err != nil {
 		return err
 	}
-	err := in.Push(ctx, commit, h.branch(), h.was)
+	forget, err := h.foretell(ctx, in.Dir, commit)
+	if err == nil {
+		err = in.Push(ctx, commit, h.branch(), h.was, claim...)
+	}
 	_, refused := errors.AsType[*RefusedError](err)
 	_, rejected := errors.AsType[*RejectedError](err)
 	if refused || rejected {
-		if found, asked := h.mirror.Fetch(ctx, h.branch()); asked == nil && found[h.branch()] != commit {
-			err = errors.Join(err, h.takeBack(ctx))
+		refs := []string{h.branch()}
+		for _, c := range claim { // others make the branch of what is claimed
+			refs = append(refs, c.name)
+		}
+		if found, asked := h.mirror.Fetch(ctx, refs...); asked == nil && !slices.Contains(slices.Collect(maps.Values(found)), commit) {
+			err = errors.Join(err, h.takeBack(ctx), forget())
 		}
 	}
 	if err != nil {
@@ -72,6 +80,32 @@ func (h *handing) push(ctx context.Context, in *Checkout, commit string, best *l
 	}
 	h.was = commit
 	return h.note(context.WithoutCancel(ctx), best, reprise.HandedOver)
+}
+
+// foretell has the clone know the branch as it is about to be, where no copy has anything of the run
+// that could say so: then that is all that keeps a second run from being begun by its name. forget
+// takes it back.
+func (h *handing) foretell(ctx context.Context, from, commit string) (forget func() error, err error) {
+	forget = func() error { return nil }
+	if slices.ContainsFunc(h.copies, func(c *localCopy) bool { return c.said || c.last == reprise.HandingOver }) {
+		return forget, nil
+	}
+	known := tracked(h.ref.ID)
+	was, err := git(ctx, h.Clone, nil, "for-each-ref", "--format=%(objectname)", known)
+	if err != nil {
+		return forget, err
+	}
+	if _, err := git(ctx, h.Clone, nil, "-c", "protocol.version=2", "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", from, "+"+commit+":"+known); err != nil {
+		return forget, err
+	}
+	return func() error {
+		args := []string{"update-ref", known, was, commit}
+		if was == "" {
+			args = []string{"update-ref", "-d", known, commit}
+		}
+		_, err := git(ctx, h.Clone, nil, args...)
+		return err
+	}, nil
 }
 
 // takeBack takes back that copies are about to be handed over.

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"reprise"
+	"reprise/engine/temporal"
+	"reprise/report"
 )
 
 // A person is told which runs there are, and what the remote said that refuses work; and who
@@ -43,5 +47,15 @@ func TestFleet_tells_what_is_wrong(t *testing.T) {
 	s.until("it is left", func() bool { return !strings.Contains(s.fleet("status").out, "r1  open") })
 	if said := s.fleet("status").out; !strings.Contains(said, "\n  ! ") || !strings.Contains(said, "policy 17 forbids it") {
 		t.Errorf("status does not say why it was left: %s", said)
+	}
+}
+
+// A run that a person ended is stopped, also where one of its steps had failed. (issue 19)
+func TestA_run_that_was_ended_on_purpose_has_not_failed(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[reprise.State]string{reprise.Stopped: "stopped", reprise.Interrupted: "failed"} {
+		if got := temporal.StateOf(&report.Summary{State: state, Parked: []string{"a"}}); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
 	}
 }

@@ -102,7 +102,11 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 			return nil
 		})
 	}
-	repo := Identity(o.Remote)
+	repo, s := Identity(o.Remote), newSlots(o.Slots)
+	tuner, err := worker.NewCompositeTuner(worker.CompositeTunerOptions{ActivitySlotSupplier: s})
+	if err != nil {
+		return err
+	}
 	a.queue = queue(repo, "")
 	err = begin(a.queue, worker.Options{MaxConcurrentActivityExecutionSize: o.Slots + 1, DeadlockDetectionTimeout: busy}, func(w worker.Worker) {
 		Register(w)
@@ -111,11 +115,9 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	})
 	for i := 0; err == nil && i < len(roles); i++ {
 		// A frozen worker swallows what its open polls are given: it has few of them.
-		limits := worker.Options{
-			MaxConcurrentActivityExecutionSize: o.Slots, MaxConcurrentActivityTaskPollers: 1, DisableWorkflowWorker: true,
-		}
+		limits := worker.Options{Tuner: tuner, MaxConcurrentActivityTaskPollers: 1, DisableWorkflowWorker: true}
 		err = begin(queue(repo, roles[i]), limits, func(w worker.Worker) {
-			w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: AttemptActivity})
+			w.RegisterActivityWithOptions(s.limit(a.Attempt), activity.RegisterOptions{Name: AttemptActivity})
 		})
 	}
 	if err != nil || ctx.Err() != nil {
@@ -143,7 +145,7 @@ func (o *WorkerOptions) patiently(ctx context.Context, what string, passes func(
 		if err == nil || !passes(err) {
 			return err
 		}
-		o.Tell("waiting for %s, trying again in %s: %v", what, pause, err)
+		o.Tell("waiting for %s, trying again in %s: %v", what, pause, Asked(err))
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"reprise"
 	"reprise/engine"
 	"reprise/report"
 )
@@ -355,7 +356,7 @@ func (r *run) begin(ctx workflow.Context) bool {
 }
 
 // stopped ends a run that was cancelled: agents are stopped, what they left is landed, and
-// the run is left in good order.
+// the run is left in good order. Where nothing is left to do then, it was not stopped: it is over.
 func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error) {
 	if !temporal.IsCanceledError(cause) {
 		return nil, cause
@@ -365,8 +366,16 @@ func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error
 	if err := r.landEach(ctx); err != nil {
 		cause = err
 	}
-	if _, err := r.decide(ctx, true); err != nil && temporal.IsCanceledError(cause) {
-		cause = err
+	d, err := r.decide(ctx, true)
+	if !temporal.IsCanceledError(cause) {
+		return nil, cause
+	}
+	if err != nil {
+		return nil, err
+	}
+	// What the stop met may have been the last that was to be done.
+	if left := d.Left; left != nil && left.Action == reprise.Finish && len(left.Left) == 0 && workflow.GetVersion(ctx, "stopped-complete", workflow.DefaultVersion, 1) == 1 {
+		return r.result(left), nil
 	}
 	return nil, cause
 }

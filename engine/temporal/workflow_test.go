@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"reprise"
 	"reprise/engine"
 	"reprise/engine/temporal"
 	"reprise/report"
@@ -177,5 +178,36 @@ func TestA_stop_lands_what_can_be_landed(t *testing.T) {
 	slices.Sort(landed)
 	if err == nil || !strings.Contains(err.Error(), "a cannot be landed") || fmt.Sprint(landed) != "[b c]" || !left || fmt.Sprint(open) != "[a]" {
 		t.Errorf("landed %v, left %v with %v open: %v", landed, left, open, err)
+	}
+}
+
+// A run is stopped while the last of its attempts is landed: nothing is left to do then, and it is
+// over as if no one had stopped it. One of which something is left was stopped. (issue 19)
+func TestA_stop_that_meets_the_end_of_a_run(t *testing.T) {
+	t.Parallel()
+	for action, over := range map[reprise.Action]bool{reprise.Finish: true, reprise.Start: false} {
+		env := newEnv(time.Minute)
+		decide := func(_ context.Context, in temporal.DecideInput) (*temporal.Decision, error) {
+			if in.Stop {
+				return &temporal.Decision{Left: &report.Summary{State: reprise.Complete, Action: action}}, nil
+			}
+			return &temporal.Decision{Starts: []temporal.Start{{Elsewhere: engine.Elsewhere{Step: "a", Number: 1}, Queue: "q", Timeout: time.Hour}}}, nil
+		}
+		attempt := func(ctx context.Context, _ temporal.AttemptInput) (*temporal.AttemptResult, error) {
+			<-ctx.Done()
+			return &temporal.AttemptResult{}, nil
+		}
+		land := func(_ context.Context, in temporal.LandInput) (*temporal.Landing, error) {
+			return &temporal.Landing{Accepted: &report.WorkStep{ID: in.Start.Step}}, nil
+		}
+		for name, f := range map[string]any{temporal.DecideActivity: decide, temporal.AttemptActivity: attempt, temporal.LandActivity: land} {
+			env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+		}
+		env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
+		env.ExecuteWorkflow(temporal.RunWorkflow, temporal.Run{Heartbeat: time.Minute, Landings: 500})
+		var sum report.Summary
+		if err := env.GetWorkflowError(); !over && !sdk.IsCanceledError(err) || over && (err != nil || env.GetWorkflowResult(&sum) != nil || len(sum.Finished) != 1) {
+			t.Errorf("%s: %+v, %v", action, sum, err)
+		}
 	}
 }

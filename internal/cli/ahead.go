@@ -28,14 +28,6 @@ func (n ahead) first() string {
 // unserved begins what is said of a step that no agent is configured for.
 const unserved = "no agent configured for @"
 
-// says is the forecast in words, "" where there is none.
-func (n ahead) says() string {
-	if n.session == nil {
-		return ""
-	}
-	return sessionWords(n.session)
-}
-
 // looks is a job that changes, starts and asks nothing.
 func (a *app) looks(ctx context.Context, root string) *job {
 	return a.newJob(ctx, root, "", workFlags{upkeepFlags: upkeepFlags{dry: true}})
@@ -57,7 +49,7 @@ func (s *job) ahead() func(judged) ahead {
 			}
 			known[j.run] = next
 		}
-		s.foretold = next.says()
+		s.foretold = sessionWords(next.session)
 		return next
 	}
 }
@@ -92,8 +84,7 @@ func (s *job) foretell(e *engine.Engine, j judged, c engine.Choice) {
 	if !j.sessions || !c.Means().Works {
 		return
 	}
-	next := ahead{session: s.sessionOf(e, j, c)}
-	if says := next.says(); says != "" && says != s.foretold {
+	if says := sessionWords(s.sessionOf(e, j, c)); says != "" && says != s.foretold {
 		s.tellBefore(engine.Progress{Kind: engine.Noticed, At: s.clock(), Run: j.run.ID, Text: "session: " + says})
 	}
 }

@@ -53,17 +53,28 @@ func (s *Said) said() bool { return s.Text != "" || s.File != "" || s.Option != 
 // Answers returns the answers to open questions, by id, in the form in which they are
 // stored; nil if none is given.
 func (s *Said) Answers(open []reprise.Question, in io.Reader) (map[string]string, error) {
-	switch {
-	case !s.said() || s.List:
+	if !s.said() || s.List {
 		return nil, nil
-	case s.File != "":
-		return s.fromFile(open, in)
+	}
+	text := s.Text
+	if s.File != "" {
+		data, err := readAnswer(s.File, in)
+		if err != nil {
+			return nil, err
+		}
+		if s.Question == "" && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+			answers, err := answerObject(s.File, data)
+			if err != nil {
+				return nil, misuse("read %s: %w", s.File, err)
+			}
+			return checked(open, answers)
+		}
+		text = strings.TrimRight(string(data), "\n")
 	}
 	q, err := questionOf(open, s.Question)
 	if err != nil {
 		return nil, err
 	}
-	text := s.Text
 	if s.Option != 0 {
 		if s.Option < 1 || s.Option > len(q.Options) {
 			return nil, misuse("--option is %d; %s offers %s", s.Option, q.ID, count(len(q.Options), "answer"))
@@ -90,31 +101,6 @@ func questionOf(open []reprise.Question, id string) (reprise.Question, error) {
 
 // maxAnswers limits the size of a file of answers.
 const maxAnswers = 1 << 20
-
-// fromFile reads answers: a JSON object with several, or the text of one.
-func (s *Said) fromFile(open []reprise.Question, in io.Reader) (map[string]string, error) {
-	data, err := readAnswer(s.File, in)
-	if err != nil {
-		return nil, err
-	}
-	if text := bytes.TrimSpace(data); s.Question == "" && len(text) > 0 && text[0] == '{' {
-		answers, err := answerObject(s.File, data)
-		if err != nil {
-			return nil, misuse("read %s: %w", s.File, err)
-		}
-		for id := range answers {
-			if _, err := questionOf(open, id); err != nil {
-				return nil, err
-			}
-		}
-		return checked(open, answers)
-	}
-	q, err := questionOf(open, s.Question)
-	if err != nil {
-		return nil, err
-	}
-	return checked(open, map[string]string{q.ID: strings.TrimRight(string(data), "\n")})
-}
 
 // answerObject reads a JSON object of texts. A question that occurs twice is an error,
 // because it is unclear which answer is meant.
@@ -157,12 +143,12 @@ func readAnswer(name string, in io.Reader) ([]byte, error) {
 func checked(open []reprise.Question, answers map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for id, text := range answers {
-		if err := reprise.CheckText(text); err != nil {
-			return nil, misuse("answer %s: the answer %w", id, err)
-		}
 		q, err := questionOf(open, id)
 		if err != nil {
 			return nil, err
+		}
+		if err := reprise.CheckText(text); err != nil {
+			return nil, misuse("answer %s: the answer %w", id, err)
 		}
 		if out[id], err = q.Choose(text); err != nil {
 			return nil, misuse("%w", err)

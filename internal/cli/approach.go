@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/report"
 )
 
 // approach does what must happen before the work: if necessary, a person is shown the run
@@ -95,12 +96,7 @@ func (s *job) picked(p *page, j judged, choice engine.Choice, options []reprise.
 // chooseStep asks at which step to restart; "" for none.
 func (s *job) chooseStep(p *page, j judged) (string, error) {
 	p.heading("Steps:")
-	var steps []string
-	for i := range j.run.Steps {
-		st := &j.run.Steps[i]
-		steps = append(steps, stepName(st.ID, st.Title)+" -- "+stepWords(st))
-	}
-	p.numbered("  ", steps, linesTitle)
+	p.numbered("  ", report.Each(j.run.Steps, func(st reprise.Step) string { return stepName(st.ID, st.Title) + " -- " + stepWords(&st) }), linesTitle)
 	n, err := s.chooseNumber(s.ctx, len(j.run.Steps))
 	if err != nil || n == 0 {
 		return "", err

@@ -53,12 +53,7 @@ func (s *boardStep) active() bool { return s.status == reprise.InProgress }
 func (b *board) active() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.steps {
-		if s.active() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(b.steps)), (*boardStep).active)
 }
 
 func newBoard(r *reprise.Run, now func() time.Time) *board {
@@ -70,7 +65,7 @@ func newBoard(r *reprise.Run, now func() time.Time) *board {
 
 // place returns the key and the name of a step on the board. Steps of other runs, such as
 // an epic's stories, are listed under the name of their run.
-func (b *board) place(main, run, step, title string) (key, name string) {
+func place(main, run, step, title string) (key, name string) {
 	if run == main {
 		return step, stepName(step, title)
 	}
@@ -83,13 +78,12 @@ func (b *board) place(main, run, step, title string) (key, name string) {
 func (b *board) refresh(main string, r *reprise.Run) {
 	for i := range r.Steps {
 		st := &r.Steps[i]
-		key, name := b.place(main, r.ID, st.ID, st.Title)
+		key, name := place(main, r.ID, st.ID, st.Title)
 		s := b.steps[key]
-		switch {
-		case s != nil:
-		case r.ID != main:
+		if s == nil && r.ID != main {
 			continue // those of other runs come with their work
-		default:
+		}
+		if s == nil {
 			s = &boardStep{name: name}
 			b.steps[key] = s
 			b.order = append(b.order, key)
@@ -113,7 +107,7 @@ func (b *board) refresh(main string, r *reprise.Run) {
 		}
 	}
 	for _, q := range r.PendingQuestions() {
-		key, _ := b.place(main, r.ID, cmp.Or(q.By, q.Subject, q.ID), "")
+		key, _ := place(main, r.ID, cmp.Or(q.By, q.Subject, q.ID), "")
 		b.asked[key] = clip(q.Text, 200)
 	}
 }
@@ -123,7 +117,7 @@ func (b *board) refresh(main string, r *reprise.Run) {
 func (b *board) tell(run string, p engine.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key, name := b.place(run, p.Run, p.Step, p.Title)
+	key, name := place(run, p.Run, p.Step, p.Title)
 	if p.Run == run {
 		b.progress = reprise.Progress{Done: p.Done, Total: max(p.Total, b.progress.Total), Skipped: p.Skipped}
 	}

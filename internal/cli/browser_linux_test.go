@@ -69,23 +69,24 @@ func TestBrowser_every_page_is_sound_and_works_by_keyboard(t *testing.T) {
 		t.Errorf("these are listed:\n%s", links)
 	}
 	for i, at := range strings.Split(links, "\n") {
+		if i == 3 && !sample.All() {
+			break // make test-web looks at every page
+		}
 		b.Size([]int{1280, 344, 2560}[i%3], 900, i%2 == 1)
 		b.Go(at)
 		b.Wait("document.querySelector('.live.on') && document.querySelector('#verdict')")
-		if i < 3 || sample.All() {
-			steady(t, b)
-			sound(t, b, s.host)
-		}
+		steady(t, b)
+		sound(t, b, s.host)
 		if wide := b.Eval("document.documentElement.scrollWidth - innerWidth").(float64); wide > 0 {
 			t.Errorf("%s is %v pixels too wide at %v", at, wide, b.Eval("innerWidth"))
 		}
 	}
 	b.Type("u")
 	b.Wait("location.pathname === '/'")
+	b.Size(344, 740, false) // 360 with a scrollbar; a page that is resized shifts
 	b.Go(strings.Split(links, "\n")[0])
 	b.Eval("document.querySelector('.actions a').click()")
 	b.Wait("location.pathname === '/preview' && document.querySelector('#would')")
-	b.Size(344, 740, false) // 360 with a scrollbar
 	steady(t, b)
 	sound(t, b, s.host)
 	b.Go("http://" + s.host + "/run?project=0&run=none")

@@ -114,6 +114,7 @@ func Command() *cobra.Command {
 }
 
 func (a *app) newRoot() *cobra.Command {
+	var dir string
 	root := &cobra.Command{
 		Use:   "reprise",
 		Short: "What was interrupted here, is it safe to resume, and from where",
@@ -124,9 +125,9 @@ func (a *app) newRoot() *cobra.Command {
 		SilenceErrors:     true,
 		PersistentPreRunE: a.prepare,
 		SilenceUsage:      true,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.alone(cmd) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.alone(cmd.Context(), dir) },
 	}
-	root.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
+	a.folderFlags(root, &dir, "schema/status.v1.json")
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse("%w", err) })
@@ -140,8 +141,18 @@ func (a *app) newRoot() *cobra.Command {
 // guarded lets a signal end a command in an orderly way, and keeps closed output from
 // ending it. Commands that only read do without: a signal may end them anywhere, and the
 // preparation would take a tenth of their time.
-func (a *app) guarded(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
+func (a *app) guarded(run runs) runs {
+	return a.guardedIf(run, func() bool { return true })
+}
+
+type runs = func(cmd *cobra.Command, args []string) error
+
+// guardedIf does so for calls that may work longer.
+func (a *app) guardedIf(run runs, needed func() bool) runs {
 	return func(cmd *cobra.Command, args []string) error {
+		if !needed() {
+			return run(cmd, args)
+		}
 		a.outlive()
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()

@@ -58,7 +58,17 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if err != nil {
 			return err
 		}
-		j, err := s.asking(found, arg, &flags)
+		runs := found.Runs
+		if arg != "" {
+			run, err := pick(found.Runs, arg)
+			if err != nil {
+				return err
+			}
+			s.about(run, reprise.Names(found.Runs)[run])
+			runs = []*reprise.Run{run}
+		}
+		meant := judgedOf(found, runs...)
+		j, err := s.asking(found, meant, &flags, arg != "")
 		if err == nil && j != nil {
 			err = within(found, j.run)
 		}
@@ -67,7 +77,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		}
 		s.about(j.run, j.name)
 		if flags.List {
-			return s.listQuestions(found, arg)
+			return s.listQuestions(waiting(meant))
 		}
 		if err := cmp.Or(j.as("answer", flags.digest), s.elsewhere("answer", *j)); err != nil {
 			return err
@@ -80,43 +90,35 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 	})
 }
 
-// asking finds the run whose questions are meant or, if none is open, the one whose
-// answer is to be changed. It returns nil, after saying so, if nothing is asked.
-func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (*judged, error) {
-	list := waiting(found, arg)
-	if arg != "" {
-		run, err := pick(found.Runs, arg)
-		if err != nil {
-			return nil, err
-		}
-		s.about(run, reprise.Names(found.Runs)[run])
+// asking finds, among the runs that are meant, the one whose questions are or, if none is
+// open, the one whose answer is to be changed. It returns nil, after saying so, if nothing
+// is asked. named says that a name was given.
+func (s *job) asking(found *project.Judgement, meant []judged, flags *answerFlags, named bool) (*judged, error) {
+	list := waiting(meant)
+	asked := func(j judged) bool {
+		return slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.Question })
 	}
-	if flags.Question != "" && !flags.List {
-		if j, err := answeredBefore(found, arg, list, flags.Question); j != nil || err != nil {
+	if flags.Question != "" && !flags.List && !slices.ContainsFunc(list, asked) {
+		if j, err := answeredBefore(found, meant, flags.Question, len(list) == 0); j != nil || err != nil {
 			return j, err
 		}
 	}
 	if flags.Question != "" && len(list) > 0 {
-		var open []reprise.Question
-		for _, j := range list {
-			open = append(open, j.open()...)
-		}
-		if _, err := questionOf(open, flags.Question); err != nil {
+		if _, err := questionOf(allOpen(list), flags.Question); err != nil {
 			return nil, err
 		}
-		list = slices.DeleteFunc(list, func(j judged) bool {
-			return !slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.Question })
-		})
+		list = slices.DeleteFunc(list, func(j judged) bool { return !asked(j) })
 	}
-	if len(list) == 0 && arg != "" && flags.Question == "" && (flags.Text != "" || flags.Option != 0) {
-		if j, id := changeable(found, arg); j != nil {
-			flags.Question = id
-			return j, nil
+	if len(list) == 0 && flags.Question == "" && (flags.Text != "" || flags.Option != 0) {
+		changed := slices.DeleteFunc(slices.Clone(meant), func(j judged) bool { return changeable(j.run, named) == "" })
+		if len(changed) == 1 {
+			flags.Question = changeable(changed[0].run, named)
+			return &changed[0], nil
 		}
 	}
 	switch {
 	case len(list) == 0:
-		return nil, s.nothingOpen(found, arg)
+		return nil, s.nothingOpen(meant)
 	case len(list) == 1 || flags.List:
 		return &list[0], nil
 	case !s.asks():
@@ -124,11 +126,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 	}
 	p := s.page(s.out)
 	p.say("Several runs ask something:")
-	var asked []string
-	for _, j := range list {
-		asked = append(asked, subject(j.run)+": "+j.open()[0].Text)
-	}
-	p.numbered("  ", asked, linesSource)
+	p.numbered("  ", report.Each(list, func(j judged) string { return subject(j.run) + ": " + j.open()[0].Text }), linesSource)
 	n, err := s.chooseNumber(s.ctx, len(list))
 	if err != nil || n == 0 {
 		s.came(reprise.OutcomeAsk)
@@ -139,23 +137,16 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 
 // answeredBefore finds the run in which a closed question has an answer; the engine
 // decides whether it can still be changed. It returns nil if there is none, or more than
-// one.
-func answeredBefore(found *project.Judgement, arg string, list []judged, id string) (only *judged, err error) {
-	if slices.ContainsFunc(list, func(j judged) bool {
-		return slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == id })
-	}) {
-		return nil, nil
-	}
-	names := reprise.Names(found.Runs)
-	for _, run := range meant(found.Runs, arg) {
-		switch q := run.Question(id); {
+// one. Where nothing is open, the error says what became of the question.
+func answeredBefore(found *project.Judgement, meant []judged, id string, idle bool) (only *judged, err error) {
+	for i, j := range meant {
+		switch q := j.run.Question(id); {
 		case q != nil && q.Answered && only != nil:
 			return nil, nil
 		case q != nil && q.Answered:
-			j := newJudged(run, names[run], found)
-			only = &j
-		case q == nil && len(list) == 0 && found.View(run) != nil:
-			err = cmp.Or(err, engine.AnsweredBefore(found.View(run).Events, id))
+			only = &meant[i]
+		case q == nil && idle:
+			err = cmp.Or(err, engine.AnsweredBefore(found.View(j.run).Events, id))
 		}
 	}
 	if only != nil {
@@ -165,79 +156,66 @@ func answeredBefore(found *project.Judgement, arg string, list []judged, id stri
 }
 
 // changeable finds the question whose answer is to be changed: the only one whose answer
-// is unused, else the only one with an answer, in which case the engine says what used
-// it. It returns nil if there is none or more than one.
-func changeable(found *project.Judgement, arg string) (only *judged, id string) {
-	names := reprise.Names(found.Runs)
+// is unused, else, where the run was named, the only one with an answer, in which case the
+// engine says what used it. It returns "" if there is none or more than one.
+func changeable(r *reprise.Run, named bool) string {
 	for _, used := range []bool{false, true} {
-		for _, r := range meant(found.Runs, arg) {
-			for _, q := range r.Questions {
-				switch {
-				case !q.Answered || q.Applied != used:
-				case only != nil:
-					return nil, ""
-				default:
-					j := newJudged(r, names[r], found)
-					only, id = &j, q.ID
-				}
-			}
+		if used && !named {
+			break
 		}
-		if only != nil {
+		answered := slices.DeleteFunc(slices.Clone(r.Questions), func(q reprise.Question) bool { return !q.Answered || q.Applied != used })
+		if len(answered) == 1 {
+			return answered[0].ID
+		}
+		if len(answered) > 1 {
 			break
 		}
 	}
-	return only, id
+	return ""
 }
 
 // nothingOpen says that no question is open, and what needs deciding instead.
-func (s *job) nothingOpen(found *project.Judgement, arg string) error {
-	names := reprise.Names(found.Runs)
-	for _, r := range meant(found.Runs, arg) {
-		j := newJudged(r, names[r], found)
+func (s *job) nothingOpen(meant []judged) error {
+	for _, j := range meant {
 		if next := s.decides(j); next != "" && j.d.State == reprise.Waiting && j.d.Outcome() == reprise.OutcomeAsk {
 			s.came(reprise.OutcomeAsk)
-			doc := s.answered(r.ID)
+			doc := s.answered(j.run.ID)
 			doc.Next = next
 			return s.print(doc, func(p *page) {
-				p.say(fmt.Sprintf("No question is open, but %s waits for a decision of yours: %s.", subject(r), firstReason(j.d, r.Reason)))
+				p.say(fmt.Sprintf("No question is open, but %s waits for a decision of yours: %s.", subject(j.run), firstReason(j.d, j.run.Reason)))
 				p.next(next)
 			})
 		}
 	}
 	s.came(reprise.OutcomeNothing)
-	return s.print(s.answered(""), func(p *page) { p.say(nothingAsked(found, arg)) })
-}
-
-// nothingAsked says why there is nothing to answer.
-func nothingAsked(found *project.Judgement, arg string) string {
-	for _, r := range meant(found.Runs, arg) {
-		for _, q := range r.Questions {
-			if q.Kept {
-				return fmt.Sprintf("Nothing is open: %s was answered, and `reprise resume` uses the answer.", clip(q.ID, 40))
+	return s.print(s.answered(""), func(p *page) {
+		unused := 0
+		for _, j := range meant {
+			for _, q := range j.run.Questions {
+				if !q.Answered || q.Applied || q.Answer == "" || !j.d.State.Open() {
+					continue
+				}
+				unused++
+				p.say(fmt.Sprintf("Nothing is open: %s was answered, and `%s` uses the answer. To change it:", clip(q.ID, 40), s.command("resume", j.name)))
+				for _, command := range s.answering(j.name, q) {
+					p.line("  %s", command)
+				}
 			}
 		}
-	}
-	return "Nothing is asked here. `reprise status` lists the runs."
-}
-
-// waiting lists the runs, among those an argument refers to, that have questions.
-func waiting(found *project.Judgement, arg string) []judged {
-	names := reprise.Names(found.Runs)
-	var list []judged
-	for _, r := range meant(found.Runs, arg) {
-		if j := newJudged(r, names[r], found); len(j.open()) > 0 {
-			list = append(list, j)
+		if unused == 0 {
+			p.say("Nothing is asked here. `reprise status` lists the runs.")
 		}
-	}
-	return list
+	})
 }
 
-// meant returns the runs an argument refers to, or all without one.
-func meant(runs []*reprise.Run, arg string) []*reprise.Run {
-	if arg == "" {
-		return runs
-	}
-	return reprise.Select(runs, arg)
+// waiting lists those of the runs that have questions.
+func waiting(meant []judged) []judged {
+	return slices.DeleteFunc(slices.Clone(meant), func(j judged) bool { return len(j.open()) == 0 })
+}
+
+// allOpen lists the questions of some runs.
+func allOpen(list []judged) []reprise.Question {
+	return slices.Concat(report.Each(list, judged.open)...)
 }
 
 // answered returns the document about a run's answers, still empty.
@@ -245,12 +223,9 @@ func (s *job) answered(run string) report.Answers {
 	return report.Answers{Schema: report.AnswerSchema, Root: s.root, ID: run, Answered: []string{}, Open: []report.Question{}}
 }
 
-func (s *job) listQuestions(found *project.Judgement, arg string) error {
-	list := waiting(found, arg)
+func (s *job) listQuestions(list []judged) error {
 	doc := s.answered(list[0].run.ID)
-	for _, j := range list {
-		doc.Open = append(doc.Open, report.NewQuestions(j.open())...)
-	}
+	doc.Open = report.NewQuestions(allOpen(list))
 	if s.asks() || len(list[0].open()[0].Options) == 0 { // else there is a command for each answer
 		doc.Next = s.replies(list[0].name, list[0].open())
 	}

@@ -12,6 +12,7 @@ import (
 	"reprise/briefing"
 	"reprise/convention"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
 )
@@ -52,12 +53,10 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	}
 	empty := report.Brief{Schema: report.BriefSchema, Root: found.Root, For: reader, Sections: []report.BriefSection{}, Notes: []string{}}
 	switch {
-	case len(list) == 0 && found.Nothing() == reprise.OutcomeNothing && !a.json:
-		return nil
 	case len(list) == 0 && found.Nothing() == reprise.OutcomeNothing:
-		return a.writeJSON(a.out, empty)
+		return a.print(empty, func(*page) {})
 	case len(list) == 0:
-		return a.nothing(found, empty, noRuns(found))
+		return a.noRuns(found, empty)
 	case list[0].d.Action == reprise.Finish:
 		a.came(list[0].d.Outcome())
 		return a.print(empty, func(p *page) { p.headline(list[0]) })
@@ -69,18 +68,17 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	in.For, in.Others = reader, othersOf(list)
 	b := briefing.Make(in)
 	if a.json {
-		return a.writeJSON(a.out, briefDocument(found.Root, b))
+		return a.writeJSON(a.out, report.Brief{
+			Schema: report.BriefSchema, Root: found.Root, Layout: b.Run.Layout, ID: b.Run.ID, For: b.For, Sections: report.List(b.Sections), Notes: report.List(b.Notes), Text: b.Text(),
+		})
 	}
 	_, err = fmt.Fprint(a.out, b.Text())
 	return err
 }
 
 // othersOf returns the runs of a list other than the first, for its briefing.
-func othersOf(list []judged) (out []briefing.Other) {
-	for _, j := range list[1:] {
-		out = append(out, briefing.Other{Name: j.name, Run: j.run, Decision: j.d})
-	}
-	return out
+func othersOf(list []judged) []briefing.Other {
+	return report.Each(list[1:], func(j judged) briefing.Other { return briefing.Other{Name: j.name, Run: j.run, Decision: j.d} })
 }
 
 // briefingOf collects the input for a run's briefing.
@@ -90,9 +88,7 @@ func (a *app) briefingOf(found *project.Judgement, j judged, flags upkeepFlags) 
 	if err != nil {
 		return in, err
 	}
-	for _, e := range h.Entries {
-		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})
-	}
+	in.Journal = report.Each(h.Entries, func(e journal.Entry) briefing.Recorded { return briefing.Recorded{Seq: e.Seq, Event: e.Event} })
 	store, err := durable.Open(found.Root, durable.Options{AllowNetwork: true, Adopt: true})
 	if err != nil {
 		return in, err
@@ -103,16 +99,4 @@ func (a *app) briefingOf(found *project.Judgement, j judged, flags upkeepFlags) 
 		}
 	}
 	return in, nil
-}
-
-func briefDocument(root string, b briefing.Briefing) report.Brief {
-	doc := report.Brief{Schema: report.BriefSchema, Root: root, Layout: b.Run.Layout, ID: b.Run.ID, For: b.For, Notes: append([]string{}, b.Notes...), Text: b.Text()}
-	for _, s := range b.Sections {
-		sec := report.BriefSection{Key: s.Key, Title: s.Title, Lead: s.Lead, Left: s.Left, Items: []report.BriefItem{}}
-		for _, item := range s.Items {
-			sec.Items = append(sec.Items, report.BriefItem{Text: item.Text, Source: item.Source})
-		}
-		doc.Sections = append(doc.Sections, sec)
-	}
-	return doc
 }

@@ -36,7 +36,7 @@ func TestX10_check_flags(t *testing.T) {
 		t.Errorf("%+v, %v", opts, err)
 	}
 	for _, flags := range []checkFlags{{mode: "fast"}, {mode: "interactive", grade: "certain"}} {
-		if _, err := flags.options(); err == nil || exitCode(err) != exitUsage {
+		if _, err := flags.options(); err == nil || ExitCode(err) != exitUsage {
 			t.Errorf("%+v: %v", flags, err)
 		}
 	}

@@ -331,11 +331,7 @@ func (d *performance) journal(ctx context.Context) (*reprise.Run, []reprise.Even
 	if err != nil {
 		return nil, nil, err
 	}
-	events := make([]reprise.Event, len(entries))
-	for i, e := range entries {
-		events[i] = e.Event
-	}
-	return res.Runs[0], events, nil
+	return res.Runs[0], report.Each(entries, func(e journal.Entry) reprise.Event { return e.Event }), nil
 }
 
 // prove compares the journal with what the agents reported.
@@ -357,7 +353,12 @@ func (d *performance) prove(ctx context.Context, killed demo.Moment) (*report.De
 	proof := demo.Prove(events, launches, killed)
 	doc := &report.Demo{
 		Schema: report.DemoSchema, Layout: d.play.Layout, Dir: d.scene.Dir, Project: d.scene.Project, State: reprise.Unreadable,
-		Steps: []report.DemoStep{}, Processes: append([]string{}, d.left...), Problems: append([]string{}, proof.Problems...),
+		Processes: report.List(d.left), Problems: report.List(proof.Problems),
+		Steps: report.Each(proof.Steps, func(s demo.StepProof) report.DemoStep {
+			return report.DemoStep{
+				ID: s.ID, Launches: s.Launches, Finished: s.Finished, FinishedBefore: s.Before, CutOff: s.CutOff, Asked: s.Asked, Resolution: s.Resolution, Why: s.Why,
+			}
+		}),
 	}
 	for _, r := range found.Runs {
 		doc.Run, doc.State = r.ID, found.Decisions[r].State
@@ -370,11 +371,6 @@ func (d *performance) prove(ctx context.Context, killed demo.Moment) (*report.De
 	if len(doc.Processes) > 0 {
 		doc.Problems = append(doc.Problems, "a process was left: "+doc.Processes[0])
 	}
-	for _, s := range proof.Steps {
-		doc.Steps = append(doc.Steps, report.DemoStep{
-			ID: s.ID, Launches: s.Launches, Finished: s.Finished, FinishedBefore: s.Before, CutOff: s.CutOff, Asked: s.Asked, Resolution: s.Resolution, Why: s.Why,
-		})
-	}
 	doc.Proven = len(doc.Problems) == 0
 	d.showProof(doc)
 	return doc, nil
@@ -384,12 +380,8 @@ func (d *performance) prove(ctx context.Context, killed demo.Moment) (*report.De
 func (d *performance) showProof(doc *report.Demo) {
 	d.chapter("The proof, from the journal and the agents' own log.")
 	d.line("")
-	wide := len("STEP")
-	for _, s := range doc.Steps {
-		wide = max(wide, width(plain(s.ID)))
-	}
-	pad := func(s string) string { return s + strings.Repeat(" ", max(0, wide-width(s))) }
-	d.line("  %s", d.paint(faint, pad("STEP")+"  LAUNCHED  FINISHED"))
+	wide := max(len("STEP"), widest(doc.Steps, func(s report.DemoStep) string { return plain(s.ID) }))
+	d.line("  %s", d.paint(faint, pad("STEP", wide)+"  LAUNCHED  FINISHED"))
 	cut := ""
 	for _, s := range doc.Steps {
 		launched, note := strconv.Itoa(s.Launches), ""
@@ -407,7 +399,7 @@ func (d *performance) showProof(doc *report.Demo) {
 		case s.Launches == 0:
 			note = "without an agent"
 		}
-		row := fmt.Sprintf("  %s  %8s  %8d", pad(plain(s.ID)), launched, s.Finished)
+		row := fmt.Sprintf("  %s  %8s  %8d", pad(plain(s.ID), wide), launched, s.Finished)
 		room := d.columns - width(row) - 2
 		if note == "" {
 			d.line("%s", row)

@@ -43,10 +43,10 @@ func (a *app) doctor(ctx context.Context, dir string) error {
 	checks := append(doctor.Look(ctx, doctor.Options{Dir: root, Environ: os.Environ(), Getenv: a.env}), a.ownTerminal())
 	worst := doctor.Worst(checks)
 	a.came(worst.Outcome())
-	doc := report.Doctor{Schema: report.DoctorSchema, Root: root, System: runtime.GOOS + " on " + runtime.GOARCH, Checks: []report.DoctorCheck{}, Exit: a.code}
-	for _, c := range checks {
-		doc.Checks = append(doc.Checks, report.DoctorCheck{Group: c.Group, Name: c.Name, Level: string(c.Level), Says: c.Says, Means: c.Means, Do: c.Do})
-	}
+	doc := report.Doctor{Schema: report.DoctorSchema, Root: root, System: runtime.GOOS + " on " + runtime.GOARCH, Exit: a.code}
+	doc.Checks = report.Each(checks, func(c doctor.Check) report.DoctorCheck {
+		return report.DoctorCheck{Group: c.Group, Name: c.Name, Level: string(c.Level), Says: c.Says, Means: c.Means, Do: c.Do}
+	})
 	return a.print(doc, func(p *page) {
 		p.banner("reprise on this machine: " + doc.System)
 		p.checkups(checks)
@@ -84,10 +84,7 @@ var levelWords = map[doctor.Level]string{
 
 // checkups prints what was examined, by group.
 func (p *page) checkups(checks []doctor.Check) {
-	group, wide := "", 0
-	for _, c := range checks {
-		wide = min(max(wide, width(plain(c.Name))), p.columns/3)
-	}
+	group, wide := "", min(p.columns/3, widest(checks, func(c doctor.Check) string { return plain(c.Name) }))
 	below := strings.Repeat(" ", wide+6)
 	for _, c := range checks {
 		if c.Group != group {

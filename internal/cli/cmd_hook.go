@@ -52,21 +52,12 @@ func (a *app) newHook() *cobra.Command {
 }
 
 // toolNames lists the tools that hooks exist for.
-func toolNames() (out []string) {
-	for _, t := range hook.Tools() {
-		out = append(out, t.Name)
-	}
-	return out
+func toolNames() []string {
+	return report.Each(hook.Tools(), func(t hook.Tool) string { return t.Name })
 }
 
-// toolOf returns the tool with this name.
-func toolOf(name string) (hook.Tool, error) {
-	t, known := hook.Find(name)
-	if !known {
-		return t, misuse("no tool is called %q; it can be %s", name, strings.Join(toolNames(), ", "))
-	}
-	return t, nil
-}
+// hookChange changes the text of a tool's settings.
+type hookChange func(t hook.Tool, old []byte, program string) ([]byte, error)
 
 // uninstallHooks removes our hooks from settings.
 func uninstallHooks(t hook.Tool, old []byte, _ string) ([]byte, error) { return t.Uninstall(old) }
@@ -83,9 +74,6 @@ func (a *app) newHookUninstall() *cobra.Command {
 
 // uninstallAll removes our hooks from the settings of all tools, as far as possible.
 func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
-	if err := a.isPerson(flags.upkeepFlags); err != nil {
-		return err
-	}
 	var stayed []error
 	for _, tool := range hook.Tools() {
 		for _, scope := range []hookFlags{{user: true}, {project: true}} {
@@ -102,7 +90,7 @@ func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
 				continue
 			}
 			if err == nil {
-				err = a.changeHooksAt(tool, place, scope, uninstallHooks)
+				err = a.changeHooks(ctx, tool, scope, uninstallHooks)
 			}
 			if err != nil {
 				a.did(report.SetupFile{Path: place.Path, Outcome: "kept"})
@@ -126,7 +114,7 @@ type hookFlags struct {
 }
 
 // newHookChange creates the command that changes a tool's settings.
-func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []byte, program string) ([]byte, error)) *cobra.Command {
+func (a *app) newHookChange(verb, short string, change hookChange) *cobra.Command {
 	var flags hookFlags
 	cmd := &cobra.Command{
 		Use:   verb + " " + strings.Join(toolNames(), "|"),
@@ -141,12 +129,14 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 		Args:      args(cobra.ExactArgs(1)),
 		ValidArgs: toolNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.setsUp(a.uninstallAll(cmd.Context(), flags))
-			}
-			tool, err := toolOf(args[0])
-			if err != nil {
+			tool, known := hook.Find(strings.Join(args, ""))
+			switch err := a.isPerson(flags.upkeepFlags); {
+			case len(args) > 0 && !known:
+				return misuse("no tool is called %q; it can be %s", args[0], strings.Join(toolNames(), ", "))
+			case err != nil:
 				return err
+			case len(args) == 0:
+				return a.setsUp(a.uninstallAll(cmd.Context(), flags))
 			}
 			return a.setsUp(a.changeHooks(cmd.Context(), tool, flags, change))
 		},
@@ -161,19 +151,11 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 }
 
 // changeHooks changes the settings of a tool, or shows the change.
-func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, change func(t hook.Tool, old []byte, program string) ([]byte, error)) error {
-	if err := a.isPerson(flags.upkeepFlags); err != nil {
-		return err
-	}
+func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, change hookChange) error {
 	place, err := a.hookPlace(ctx, tool, flags)
 	if err != nil {
 		return fail(exitBlocked, "", "find the settings of %s: %w", tool.Name, err)
 	}
-	return a.changeHooksAt(tool, place, flags, change)
-}
-
-// changeHooksAt changes the settings in one place, or shows the change.
-func (a *app) changeHooksAt(tool hook.Tool, place hook.Place, flags hookFlags, change func(t hook.Tool, old []byte, program string) ([]byte, error)) error {
 	program, err := ownPath()
 	if err != nil {
 		return err

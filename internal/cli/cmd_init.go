@@ -54,7 +54,7 @@ func (a *app) setsUp(err error) error {
 	if err != nil || !a.json {
 		return err
 	}
-	doc := report.Setup{Schema: report.SetupSchema, Files: append([]report.SetupFile{}, a.setup.Files...), Next: append([]string{}, a.setup.Next...)}
+	doc := report.Setup{Schema: report.SetupSchema, Files: report.List(a.setup.Files), Next: report.List(a.setup.Next)}
 	return a.writeJSON(a.out, doc)
 }
 

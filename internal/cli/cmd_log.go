@@ -37,7 +37,7 @@ func (a *app) newLog() *cobra.Command {
 	}
 	a.oneRun(cmd, &flags.dir, nil)
 	cmd.Args = args(cobra.MaximumNArgs(2))
-	look := func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = a.guardedIf(func(cmd *cobra.Command, args []string) error {
 		named := append(slices.Clone(args), "", "")
 		if flags.full && named[1] == "" {
 			return misuse("--full shows the output of a step: reprise log RUN STEP --full")
@@ -46,13 +46,7 @@ func (a *app) newLog() *cobra.Command {
 			return misuse("--diff shows what the attempts at a step changed: reprise log RUN STEP --diff")
 		}
 		return a.called(cmd.Context(), &flags.dir, named[0], func(name string) error { return a.log(cmd.Context(), flags, name, named[1]) })
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if flags.follow {
-			return a.guarded(look)(cmd, args)
-		}
-		return look(cmd, args)
-	}
+	}, func() bool { return flags.follow })
 	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json, with --timeline schema/timeline.v1.json, with -f schema/follow.v1.json on each line")
 	cmd.Flags().BoolVar(&flags.timeline, "timeline", false, "draw attempts and waiting times")
 	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "keep printing what is recorded, until the run ends")
@@ -79,7 +73,7 @@ func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
 		return err
 	}
 	if run == nil {
-		return a.nothing(found, report.Log{Schema: report.LogSchema, Root: found.Root, Entries: []report.LogEntry{}}, noRuns(found))
+		return a.noRuns(found, report.Log{Schema: report.LogSchema, Root: found.Root, Entries: []report.LogEntry{}})
 	}
 	name := reprise.Names(found.Runs)[run]
 	if flags.follow {
@@ -132,16 +126,14 @@ func (a *app) showLog(ctx context.Context, l logged, flags logFlags) error {
 func logEntry(e journal.Entry) report.LogEntry {
 	entry := report.LogEntry{
 		Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
-		Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{}, Usage: e.Event.Usage, Session: e.Event.Agent,
+		Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Usage: e.Event.Usage, Session: e.Event.Agent,
+		Files: report.Each(e.Files, func(f journal.Touch) string { return f.Path }),
 	}
 	switch e.Event.Kind {
 	case reprise.StepReported:
 		entry.Text = reprise.ReportedBy(&e.Event).Note(e.Event.At, e.Source).Word
 	case reprise.SessionCheckpoint:
 		entry.Text = strings.TrimSuffix(e.Event.Outcome+": "+e.Event.Text, ": ")
-	}
-	for _, f := range e.Files {
-		entry.Files = append(entry.Files, f.Path)
 	}
 	return entry
 }
@@ -168,7 +160,7 @@ func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []j
 		changes, err := a.tender(flags.upkeepFlags).Changes(ctx, l.History, l.step)
 		for attempt, c := range changes {
 			printed[last[attempt]] = report.LogEntry{Changes: &report.Changes{
-				Attempt: attempt, Commits: append([]string{}, c.Commits...), Diff: show(c.Diff), Cut: c.Cut, Left: append([]string{}, c.Left...), Now: show(c.Now),
+				Attempt: attempt, Commits: report.List(c.Commits), Diff: show(c.Diff), Cut: c.Cut, Left: report.List(c.Left), Now: show(c.Now),
 			}}
 		}
 		return entries, printed, err

@@ -117,7 +117,9 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 	if err := a.showStatus(found, flags); err != nil || apart || a.json {
 		return err
 	}
-	a.showFleet(a.fleet(ctx, found.Root))
+	if f := a.fleet(ctx, found.Root); f != nil {
+		a.page(a.out).fleet(f)
+	}
 	return nil
 }
 
@@ -251,18 +253,18 @@ func (a *app) detect(ctx context.Context, dir, arg string) error {
 	}
 	answer := report.NewDetect(found.Root, run, found.Decisions[run], found.Findings)
 	if run == nil {
-		return a.nothing(found, answer, noRuns(found))
+		return a.noRuns(found, answer)
 	}
 	a.came(run.Detected(answer.ResumeState))
-	name := reprise.Names(found.Runs)[run]
-	a.about(run, name)
+	j := judgedOf(found, run)[0]
+	a.about(run, j.name)
 	return a.print(answer, func(p *page) {
-		p.detect(run, name, answer)
+		p.detect(run, j.name, answer)
 		switch a.code {
 		case exitNeedsAnswer:
-			p.next(a.decides(newJudged(run, name, found)))
+			p.next(a.decides(j))
 		case exitUnreadable:
-			p.next(a.command("check", name))
+			p.next(a.command("check", j.name))
 		}
 	})
 }
@@ -290,13 +292,7 @@ func (a *app) newCheck() *cobra.Command {
 			"  reprise check 004 --verify 'make test' --grade verified",
 	}
 	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.check(ctx, dir, name, flags) })
-	look, guarded := cmd.RunE, a.guarded(cmd.RunE)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if flags.verify != "" { // a user's command must not outlive us
-			return guarded(cmd, args)
-		}
-		return look(cmd, args)
-	}
+	cmd.RunE = a.guardedIf(cmd.RunE, func() bool { return flags.verify != "" }) // a user's command must not outlive us
 	a.folderFlags(cmd, &dir, "schema/check.v1.json")
 	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight, which shows what --full shows")
 	cmd.Flags().BoolVar(&flags.full, "full", false, "show the evidence for every step, every file and the whole plan")
@@ -340,7 +336,8 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	if len(list) == 0 {
 		document := report.NewCheck(found.Root, flags.mode, found.Observed).About(found.Findings)
-		return a.nothing(found, document, func(p *page) {
+		a.came(found.Nothing())
+		return a.print(document, func(p *page) {
 			if len(found.Runs) == 0 {
 				p.nothing(found.Result)
 				return
@@ -391,7 +388,7 @@ func (a *app) checkDocument(found *project.Judgement, list []judged, mode string
 		next := next(j)
 		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(next.who)
 		doc.First = a.site.fill(next.first())
-		doc.Session, doc.Forecast = (*report.SessionCost)(next.session), next.says()
+		doc.Session, doc.Forecast = (*report.SessionCost)(next.session), sessionWords(next.session)
 		site{j.name, j.run.ID, a.site.dir, a.site.root}.complete(doc.Findings)
 		runs = append(runs, doc)
 	}
@@ -413,10 +410,9 @@ func (a *app) newChecks() *cobra.Command {
 		Example: "  reprise checks\n  reprise checks --json",
 		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			doc := report.Checks{Schema: report.ChecksSchema, Checks: []report.CheckDoc{}}
-			for _, c := range examine.Checks() {
-				doc.Checks = append(doc.Checks, report.CheckDoc{Code: c.Code, Severity: c.Severity, Doc: c.Doc})
-			}
+			doc := report.Checks{Schema: report.ChecksSchema, Checks: report.Each(examine.Checks(), func(c examine.Check) report.CheckDoc {
+				return report.CheckDoc{Code: c.Code, Severity: c.Severity, Doc: c.Doc}
+			})}
 			return a.print(doc, func(p *page) { p.checks(doc.Checks) })
 		},
 	}
@@ -427,10 +423,7 @@ func (a *app) newChecks() *cobra.Command {
 // checks prints the table of all checks; on a narrow terminal the description goes below
 // the code.
 func (p *page) checks(list []report.CheckDoc) {
-	wide := len("CODE")
-	for _, c := range list {
-		wide = max(wide, len(c.Code))
-	}
+	wide := widest(list, func(c report.CheckDoc) string { return c.Code })
 	if p.columns < wide+60 {
 		for _, c := range list {
 			p.marked("", severityMarks[c.Severity], severityColours[c.Severity], fmt.Sprintf("%s (%s)", c.Code, c.Severity), linesTitle)

@@ -15,6 +15,7 @@ import (
 	"reprise"
 	"reprise/internal/mcp"
 	"reprise/project"
+	"reprise/report"
 )
 
 func (a *app) newMCP() *cobra.Command {
@@ -69,22 +70,15 @@ func (a *app) within(ctx context.Context, dir string, words ...string) (out, tol
 
 // meant lists the runs that an ambiguous name can refer to. No name refers to every run
 // that was begun and is open.
-func (a *app) meant(ctx context.Context, dir, name string) (list []string) {
+func (a *app) meant(ctx context.Context, dir, name string) []string {
 	root, _ := project.Locate(dir)
 	found, err := a.judgeAgain(ctx, root, project.JudgeOptions{})
 	if err != nil {
 		return nil // the command itself says so
 	}
+	list := judgedOf(found, reprise.Select(found.Runs, name)...)
 	if name == "" {
-		open, _ := candidates(found, "")
-		for _, j := range open {
-			list = append(list, j.name)
-		}
-		return list
+		list, _ = candidates(found, "")
 	}
-	names := reprise.Names(found.Runs)
-	for _, r := range reprise.Select(found.Runs, name) {
-		list = append(list, names[r])
-	}
-	return list
+	return report.Each(list, nameOf)
 }

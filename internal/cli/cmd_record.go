@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -112,9 +111,10 @@ func seen(name string) (reprise.Expected, error) {
 	if !filepath.IsLocal(name) {
 		return reprise.Expected{}, misuse("record: %s is not in the folder you work in", name)
 	}
-	data, err := doc.ReadRegular(os.DirFS("."), strings.TrimPrefix(filepath.ToSlash(filepath.Clean(name)), "./"), maxEvidence)
+	at := filepath.ToSlash(filepath.Clean(name))
+	data, err := doc.ReadRegular(os.DirFS("."), at, maxEvidence)
 	if err != nil {
 		return reprise.Expected{}, fmt.Errorf("record: read the evidence: %w", err)
 	}
-	return reprise.Expected{Path: filepath.ToSlash(filepath.Clean(name)), Before: reprise.HashOf(data)}, nil
+	return reprise.Expected{Path: at, Before: reprise.HashOf(data)}, nil
 }

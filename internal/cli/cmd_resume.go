@@ -18,11 +18,7 @@ import (
 
 // optionKeys lists the option keys of all kinds of runs.
 func optionKeys() []string {
-	var keys []string
-	for _, m := range reprise.OptionTable() {
-		keys = append(keys, m.Key)
-	}
-	return keys
+	return report.Each(reprise.OptionTable(), func(m reprise.OptionMeaning) string { return m.Key })
 }
 
 type resumeFlags struct {
@@ -165,11 +161,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 
 // latest returns the run updated last, or nil if unknown.
 func latest(list []judged, found *project.Judgement) *judged {
-	runs := make([]*reprise.Run, len(list))
-	for i, j := range list {
-		runs[i] = j.run
-	}
-	i := reprise.Latest(runs, found.Decisions, found.Observed)
+	i := reprise.Latest(report.Each(list, func(j judged) *reprise.Run { return j.run }), found.Decisions, found.Observed)
 	if i < 0 {
 		return nil
 	}
@@ -185,7 +177,7 @@ func (s *job) noWork(about []reprise.Finding) report.Summary {
 	return report.Summary{
 		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{reason},
 		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{},
-		Questions: []report.Question{}, Findings: append([]report.Finding{}, report.NewFindings(about)...), Exit: s.code,
+		Questions: []report.Question{}, Findings: report.NewFindings(about), Exit: s.code,
 	}
 }
 
@@ -296,17 +288,16 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 
 // refused reports that nothing can be resumed at all.
 func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
-	switch {
-	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
-	case j.d.Action == reprise.Finish && flags.option == "" && flags.from == "":
-	default:
+	running := j.d.Action == reprise.Refuse && j.d.State == reprise.Running
+	finished := j.d.Action == reprise.Finish && flags.option == "" && flags.from == ""
+	if !running && !finished {
 		return false, nil
 	}
 	s.came(j.d.Outcome())
 	if s.json {
 		doc := s.noWork(nil)
 		doc.Layout, doc.ID, doc.Path, doc.Kind = j.run.Layout, j.run.ID, j.run.Path, string(j.run.Kind)
-		doc.State, doc.Action, doc.Reasons = j.d.State, j.d.Action, append([]string{}, j.d.Reasons...)
+		doc.State, doc.Action, doc.Reasons = j.d.State, j.d.Action, report.List(j.d.Reasons)
 		return true, s.writeLine(doc)
 	}
 	if s.code == exitHeld {
@@ -356,6 +347,8 @@ func (s *job) unattended(j judged, need engine.Need, about ...reprise.Question) 
 	var hint string
 	if options := j.d.Options(j.run); j.stuck() {
 		hint = "`" + s.command("check", j.name) + "` shows what is in the way"
+	} else if len(options) > 0 && options[0].Key == reprise.OptionAnswer {
+		need = engine.NeedsAnswer // that way leads to the same answer
 	} else if len(options) > 0 {
 		hint = "`" + s.command("resume", j.name, "--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways" + looks
 	} else {
@@ -379,6 +372,9 @@ func (s *job) unattended(j judged, need engine.Need, about ...reprise.Question) 
 			}
 		}
 		hint += ", then `" + s.command("resume", j.name) + "` continues"
+		if len(j.d.Options(j.run)) > 1 {
+			hint += "; `" + s.command("check", j.name) + "` shows the other ways"
+		}
 	}
 	code := exitNeedsAnswer
 	if j.d.Verdict == reprise.BlockedVerdict {

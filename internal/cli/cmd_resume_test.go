@@ -32,7 +32,7 @@ func TestX10_OR3_stages_that_can_be_named(t *testing.T) {
 		if (err == nil) != ok {
 			t.Errorf("%+v: %v", *flags, err)
 		}
-		if err != nil && exitCode(err) != exitUsage {
+		if err != nil && ExitCode(err) != exitUsage {
 			t.Errorf("%+v: %v is no mistake in the call", *flags, err)
 		}
 	}

@@ -86,7 +86,7 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	if flags.id != "" && !isID(flags.id) {
 		return badID(what, flags.id)
 	}
-	flags.starts = !around(flags.dir, what)
+	a.starts = !around(flags.dir, what)
 	return a.work(ctx, flags.workFlags, func(s *job) error {
 		if !slices.Contains(startable(), what) {
 			if goal != "" || flags.path != "" {
@@ -184,7 +184,6 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 	}
 	return s.begin(beginning{
 		goal: &g, kind: kind,
-		same: func(r *reprise.Run) bool { return g.Is(r) },
 		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {
 			return e.Begin(s.ctx, layout, kind, g, c)
 		},
@@ -221,11 +220,7 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 		return err
 	}
 	return s.begin(beginning{
-		goal: &g, kind: reprise.KindGraph, stepsKnown: true,
-		same: func(r *reprise.Run) bool {
-			file, _ := engine.Origin(s.root, r.Ref)
-			return g.Is(r) && (g.ID != "" || file == name)
-		},
+		goal: &g, kind: reprise.KindGraph, file: name, stepsKnown: true,
 		fits: func(r *reprise.Run) error {
 			if file, _ := engine.Origin(s.root, r.Ref); file != name {
 				return misuse("run %s: the run %s is of %s; give this one another name with --id", what, r.ID, cmp.Or(file, "no workflow file"))
@@ -253,7 +248,7 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 type beginning struct {
 	goal *reprise.Goal // what the rest is based on
 	kind reprise.Kind
-	same func(*reprise.Run) bool // whether an existing run of the kind is the requested one
+	file string // of the workflow, "" for a kind of its own
 	// fits says why the run of this name is not the requested one; nil if any is.
 	fits func(*reprise.Run) error
 	// given says that the fleet has such a run; nil if that cannot be.
@@ -278,11 +273,7 @@ func (s *job) begin(b beginning) error {
 			}
 		}
 	}
-	list, err := candidates(found, "")
-	if err != nil {
-		return err
-	}
-	list = slices.DeleteFunc(list, func(j judged) bool { return j.run.Kind != b.kind || !b.same(j.run) })
+	list := judgedOf(found, engine.Begun(found, b.kind, *b.goal, b.file)...)
 	switch {
 	case len(list) == 1:
 		return s.insteadOfSecond(list[0], found)
@@ -395,10 +386,9 @@ func (s *job) insteadOfSecond(j judged, found *project.Judgement) error {
 
 // judgedRef finds a run that was just created.
 func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
-	names := reprise.Names(found.Runs)
 	for _, r := range found.Runs {
 		if r.Layout == ref.Layout && (r.Path == ref.Path || slices.ContainsFunc(r.Also, func(also reprise.Ref) bool { return also.Path == ref.Path })) {
-			return newJudged(r, names[r], found), nil
+			return judgedOf(found, r)[0], nil
 		}
 	}
 	return judged{}, fmt.Errorf("start %s: it was created at %s but is not found there", ref.ID, ref.Path)

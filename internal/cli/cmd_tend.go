@@ -187,31 +187,22 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 			if err != nil {
 				return "", err
 			}
-			doc.Done, doc.Snapshot, doc.Archive = true, done.Snapshot, append(doc.Archive[:0], done.Archived...)
+			doc.Done, doc.Snapshot, doc.Archive = true, done.Snapshot, report.List(done.Archived)
 			return done.Snapshot, nil
 		},
 	})
 }
 
 func repairDocument(root string, plan *upkeep.RepairPlan) report.Repair {
-	doc := report.Repair{
-		Schema: report.RepairSchema, Root: root, Mends: []report.MendDoc{}, Journals: []string{}, Archive: []string{},
-		Hopeless: report.NewFindings(plan.Hopeless), Elsewhere: report.NewFindings(plan.Elsewhere),
+	return report.Repair{
+		Schema: report.RepairSchema, Root: root, Hopeless: report.NewFindings(plan.Hopeless), Elsewhere: report.NewFindings(plan.Elsewhere),
+		Mends: report.Each(plan.Mends, func(m upkeep.RunMend) report.MendDoc {
+			files := report.Each(m.Mend.Edits, func(e reprise.Edit) string { return e.Path })
+			return report.MendDoc{Run: m.Run.ID, What: m.Mend.What, From: m.Mend.From, Files: files, Diff: m.Diff}
+		}),
+		Journals: report.Each(plan.Logs, func(l upkeep.LogDamage) string { return l.Damage.Error() }),
+		Archive:  report.Each(plan.Leftovers, func(f reprise.Finding) string { return f.Source.File }),
 	}
-	for _, m := range plan.Mends {
-		mend := report.MendDoc{Run: m.Run.ID, What: m.Mend.What, From: m.Mend.From, Files: []string{}, Diff: m.Diff}
-		for _, e := range m.Mend.Edits {
-			mend.Files = append(mend.Files, e.Path)
-		}
-		doc.Mends = append(doc.Mends, mend)
-	}
-	for _, l := range plan.Logs {
-		doc.Journals = append(doc.Journals, l.Damage.Error())
-	}
-	for _, f := range plan.Leftovers {
-		doc.Archive = append(doc.Archive, f.Source.File)
-	}
-	return doc
 }
 
 func (p *page) repairPlan(doc report.Repair) {
@@ -267,7 +258,7 @@ func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 	}
 	doc := report.CleanUp{Schema: report.CleanSchema, Root: found.Root, Resets: []string{}}
 	if run == nil {
-		return a.nothing(found, doc, noRuns(found))
+		return a.noRuns(found, doc)
 	}
 	t := a.tender(flags)
 	plan, err := t.PlanClean(ctx, run, found.Decisions[run])
@@ -275,8 +266,7 @@ func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 		return err
 	}
 	a.came(plan.Outcome())
-	doc.ID, doc.Archive, doc.Diff, doc.Refused = run.ID, plan.Archive, plan.Diff, plan.Refused
-	doc.Resets = append(doc.Resets, plan.Resets...)
+	doc.ID, doc.Archive, doc.Diff, doc.Refused, doc.Resets = run.ID, plan.Archive, plan.Diff, plan.Refused, report.List(plan.Resets)
 	return a.tend(ctx, flags, tending{
 		document: &doc, idle: a.code != exitOK, question: "Do it?", back: "brings it back",
 		show: func(p *page) { p.cleanPlan(plan) },

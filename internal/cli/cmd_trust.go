@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -54,9 +53,6 @@ func (a *app) trust(ctx context.Context, flags trustFlags, files []string) error
 		if err != nil {
 			return err
 		}
-		for _, p := range trust.Problems() {
-			fmt.Fprintf(s.err, "! %s\n", plain(p.String()))
-		}
 		if flags.list {
 			s.listTrust(trust)
 			return nil
@@ -91,9 +87,7 @@ func (s *job) trustFile(trust *settings.Trust, name string) error {
 		p.para("", name+": already trusted.", linesAll)
 		return nil
 	}
-	for _, st := range u.Starts {
-		file.Starts = append(file.Starts, startWords(st.Agent))
-	}
+	file.Starts = report.Each(u.Starts, startWords)
 	if s.flags.dry || s.flags.trust {
 		p.trust(u)
 	}
@@ -120,10 +114,10 @@ func (s *job) untrusted(trust *settings.Trust, name string) (*settings.Untrusted
 		return u, err
 	}
 	w, hash, err := s.readFlow(name)
-	if err != nil || trust.Trusted(s.flowPath(name), hash) {
+	if err != nil {
 		return nil, err
 	}
-	return s.untrustedFlow(name, w, hash), nil
+	return s.untrustedFlow(name, w, hash)
 }
 
 // revoke revokes trust in a file.

@@ -47,9 +47,11 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 	if len(list) == 0 && unread != nil {
 		return unread
 	}
-	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, AtWork: []string{}, Kept: []string{}, Notes: []string{}}
-	for _, s := range list {
-		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
+	doc := report.Undo{
+		Schema: report.UndoSchema, Root: flags.dir, Changed: []string{}, Archived: []string{}, AtWork: []string{}, Kept: []string{}, Notes: []string{},
+		Snapshots: report.Each(list, func(s durable.Snapshot) report.SnapshotLine {
+			return report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note}
+		}),
 	}
 	if unread != nil {
 		doc.Notes = append(doc.Notes, unread.Error())
@@ -82,11 +84,9 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 			return fail(exitUsage, "`"+commandWords([]string{"reprise", "undo", list[i].ID, "--dry-run"})+"` lists what would change", "undo %s would not change %s", list[i].ID, name)
 		}
 	}
-	doc.Changed, doc.Notes = append(doc.Changed, plan.Back...), append(doc.Notes, slices.Concat(plan.Moves, plan.Others, plan.Missing)...)
-	doc.Archived, doc.AtWork = append(doc.Archived, plan.Appeared...), append(doc.AtWork, plan.AtWork...)
-	for _, k := range plan.Kept {
-		doc.Kept = append(doc.Kept, k.Path)
-	}
+	doc.Changed, doc.Archived, doc.AtWork = report.List(plan.Back), report.List(plan.Appeared), report.List(plan.AtWork)
+	doc.Kept = report.Each(plan.Kept, func(k upkeep.Kept) string { return k.Path })
+	doc.Notes = report.List(slices.Concat(doc.Notes, plan.Moves, plan.Others, plan.Missing))
 	question := "Restore it?"
 	if n := len(plan.Others); choice.All && n > 0 {
 		question = fmt.Sprintf("Restore it, and also undo %s of others?", count(n, "change"))
@@ -105,7 +105,7 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 				return "", err
 			}
 			doc.Undone = done.ID
-			doc.Changed, doc.Archived = append([]string{}, done.Restored...), append([]string{}, done.Archived...)
+			doc.Changed, doc.Archived = report.List(done.Restored), report.List(done.Archived)
 			return done.Before, nil
 		},
 	})
@@ -173,10 +173,7 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, choice upkeep
 		p.some("  ! ", kept)
 		kept = nil
 	}
-	for _, k := range plan.Kept {
-		kept = append(kept, k.String())
-	}
-	if len(kept) > 0 {
+	if kept = slices.Concat(kept, report.Each(plan.Kept, upkeep.Kept.String)); len(kept) > 0 {
 		p.line("Changed by others since, and kept:")
 		p.some("  ", kept)
 		for _, k := range plan.Kept {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -239,7 +240,7 @@ func (w *watcher) frame(columns, rows int) []string {
 	if w.apart {
 		what = count(len(projectsOf(w.found)), "project")
 	}
-	p.line("%s", p.paint(bold, fit("Watching "+what+": "+w.sum(), columns)))
+	p.line("%s", p.paint(bold, fit("Watching "+what+": "+cmp.Or(tally(states(w.found, w.found.Runs)), "no run yet"), columns)))
 	if room := max(1, rows-8); len(shown) > room {
 		hidden = strings.TrimPrefix(hidden+"; "+count(len(shown)-room, "run")+" more", "; ")
 		shown = shown[:room]
@@ -261,16 +262,4 @@ func (w *watcher) frame(columns, rows int) []string {
 		}
 	}
 	return append(lines, p.paint(faint, fit("Ctrl-C leaves", columns)))
-}
-
-// sum counts the runs by their state.
-func (w *watcher) sum() string {
-	counts := map[reprise.State]int{}
-	for _, r := range w.found.Runs {
-		counts[w.found.Decisions[r].State]++
-	}
-	if len(counts) == 0 {
-		return "no run yet"
-	}
-	return tally(counts)
 }

@@ -17,11 +17,9 @@ func costOf(list []journal.Spent) *report.Cost {
 	if len(steps) == 0 {
 		return nil
 	}
-	out := &report.Cost{Total: journal.Used(list, nil)}
-	for _, s := range steps {
-		out.Steps = append(out.Steps, report.StepCost{ID: s.Step, Attempts: s.Attempts, Usage: s.Usage})
-	}
-	return out
+	return &report.Cost{Total: journal.Used(list, nil), Steps: report.Each(steps, func(s journal.StepUsed) report.StepCost {
+		return report.StepCost{ID: s.Step, Attempts: s.Attempts, Usage: s.Usage}
+	})}
 }
 
 // costs adds usage to a list of runs. A run that none of our agents worked on used
@@ -50,28 +48,24 @@ func (p *page) cost(found *project.Judgement, run *reprise.Run) {
 
 // spending prints what each of several runs used, and the total.
 func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []report.Run) {
-	names, widest := reprise.Names(res.Runs), 0
+	names := reprise.Names(res.Runs)
+	wide := widest(runs, func(r *reprise.Run) string { return plain(names[r]) })
 	var sums []reprise.Usage
-	for _, r := range runs {
-		widest = max(widest, width(plain(names[r])))
-	}
 	p.heading("Used:")
 	for i, r := range res.Runs {
 		total := docs[i].Cost.Total
 		if total != (reprise.Usage{}) {
 			sums = append(sums, total)
 		}
-		for _, shown := range runs {
-			if shown == r {
-				p.line("  %s", fit(pad(plain(names[r]), widest)+"  "+total.String(), p.columns-2))
-			}
+		if slices.Contains(runs, r) {
+			p.line("  %s", fit(pad(plain(names[r]), wide)+"  "+total.String(), p.columns-2))
 		}
 	}
 	switch {
 	case len(sums) == 0 && len(runs) == 0:
 		p.say("  unknown: reprise has started no agent here")
 	case len(sums) > 1 || len(runs) == 0:
-		p.line("  %s", fit(pad("all runs", widest)+"  "+reprise.Sum(sums...).String(), p.columns-2))
+		p.line("  %s", fit(pad("all runs", wide)+"  "+reprise.Sum(sums...).String(), p.columns-2))
 	}
 }
 
@@ -83,8 +77,11 @@ func (p *page) used(indent, what string, u *reprise.Usage) {
 }
 
 // sessionWords says what resuming a session costs compared with a new one, and which is
-// used.
+// used; "" if there is none.
 func sessionWords(c *engine.SessionCost) string {
+	if c == nil {
+		return ""
+	}
 	amount := func(tokens int64, cost *float64) string {
 		text := reprise.Count(tokens) + " tokens"
 		if cost != nil {

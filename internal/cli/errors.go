@@ -112,8 +112,8 @@ func has[T error](err error) bool {
 	return is
 }
 
-// exitCode returns the exit code for an error.
-func exitCode(err error) int {
+// ExitCode returns the exit code for an error.
+func ExitCode(err error) int {
 	if f, is := errors.AsType[*failure](err); is {
 		return f.code
 	}
@@ -131,7 +131,7 @@ func exitCode(err error) int {
 
 // printError says what went wrong and returns the exit code.
 func (a *app) printError(err error) int {
-	code := exitCode(err)
+	code := ExitCode(err)
 	if code == exitInterrupt {
 		code = a.interruptCode()
 		if a.signal.Load() != nil && !a.json {

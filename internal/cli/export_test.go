@@ -1,12 +1,21 @@
 package cli
 
-import "time"
+import (
+	"regexp"
+	"time"
+)
 
 // Width is exported for tests.
 var Width = width
 
 // WrapExact is for tests.
 func WrapExact(s string, n int) []string { return wrapExact(s, n) }
+
+// Fit and Wrap are for tests.
+var Fit, Wrap = fit, wrap
+
+// OneCommand tells whether a line is one command, which may be wider than the terminal.
+var OneCommand = regexp.MustCompile(`^\W*(\w[\w ]*: +)?` + between.String() + `\S*$`).MatchString
 
 // Patient gives hooks and the prompt all the time they need.
 func Patient() { hookTime, promptTime, glanceTime = time.Minute, time.Minute, time.Minute }

@@ -23,9 +23,6 @@ func SummaryDocument(root string, sum *engine.Summary) report.Summary {
 // OutcomeCode is the exit code of an outcome.
 func OutcomeCode(o reprise.Outcome) int { return outcomeCodes[o] }
 
-// ExitCode is the exit code of an error.
-func ExitCode(err error) int { return exitCode(err) }
-
 // fleetWithin is how long the fleet's server may take to answer.
 // Its program gives up earlier by itself, and says why.
 const fleetWithin = 10 * time.Second
@@ -36,16 +33,16 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	if a.env("TEMPORAL_ADDRESS") == "" {
 		return nil
 	}
-	unknown := &report.Fleet{Schema: report.FleetSchema, Runs: []report.FleetRun{}}
+	unknown := report.Fleet{Schema: report.FleetSchema, Runs: []report.FleetRun{}}
 	program, err := exec.LookPath("reprise-fleet")
 	if err != nil {
 		unknown.Problem = "TEMPORAL_ADDRESS names a server, but reprise-fleet, which asks it, is not in your PATH"
-		return unknown
+		return &unknown
 	}
 	ctx, cancel := context.WithTimeout(ctx, fleetWithin)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, "status", "--json", "-C", root).Output()
-	told := *unknown
+	told := unknown
 	if err == nil {
 		err = json.Unmarshal(out, &told)
 	}
@@ -61,15 +58,11 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 			unknown.Problem = told.Message
 		}
 	}
-	return unknown
+	return &unknown
 }
 
-// showFleet lists the fleet's runs next to those of the project.
-func (a *app) showFleet(f *report.Fleet) {
-	if f == nil {
-		return
-	}
-	p := a.page(a.out)
+// fleet lists the fleet's runs next to those of the project.
+func (p *page) fleet(f *report.Fleet) {
 	p.heading("Fleet:")
 	if f.Problem != "" {
 		p.para("  ", "What the fleet does is not known: "+f.Problem, linesMessage)

@@ -144,8 +144,9 @@ func (f *follower) entry(e journal.Entry) error {
 // printed shows the new output of the attempts at a step or, without one, of all. ended
 // says that nothing more will come.
 func (f *follower) printed(step string, ended bool) error {
+	ends := func(t *tailed) bool { return step == "" || t.step == step }
 	for _, t := range f.outputs {
-		if step != "" && t.step != step {
+		if !ends(t) {
 			continue
 		}
 		lines, err := t.more(f.root, f.run.Ref, f.hide, ended)
@@ -157,9 +158,11 @@ func (f *follower) printed(step string, ended bool) error {
 				return err
 			}
 		}
-		t.ended = ended
+		if ended {
+			t.file.Close()
+		}
 	}
-	f.outputs = slices.DeleteFunc(f.outputs, (*tailed).over)
+	f.outputs = slices.DeleteFunc(f.outputs, func(t *tailed) bool { return ended && ends(t) })
 	return nil
 }
 
@@ -173,8 +176,7 @@ func (f *follower) output(t *tailed, line string) error {
 
 func (f *follower) close() {
 	for _, t := range f.outputs {
-		t.ended = true
-		t.over()
+		t.file.Close() // a nil file has nothing to close
 	}
 }
 
@@ -186,15 +188,6 @@ type tailed struct {
 	file    *os.File // nil until it exists
 	part    []byte   // of an incomplete line
 	words   agent.Words
-	ended   bool
-}
-
-// over closes the file of an attempt that ended, and reports whether it did.
-func (t *tailed) over() bool {
-	if t.ended && t.file != nil {
-		t.file.Close()
-	}
-	return t.ended
 }
 
 // more returns the lines added since the last call, in the end including an incomplete

@@ -72,11 +72,14 @@ func (a *app) again(flags ...string) string {
 	return commandWords(slices.Concat([]string{"reprise"}, called, flags, a.args[at:]))
 }
 
-// listsAll returns the command that lists every run where a status looked, "" for other
-// commands.
+// listsAll returns the command that lists every run where a status looked, "" for that
+// of the current folder.
 func (a *app) listsAll() string {
 	if len(a.args) > 0 && a.args[0] == "status" {
 		return a.again("--all")
+	}
+	if a.site.dir != "" {
+		return commandWords([]string{"reprise", "status", "-C", a.site.dir, "--all"})
 	}
 	return ""
 }

@@ -126,7 +126,7 @@ func (p *pasting) paste(line string) (out, told string, code int) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", `reprise() { "$PROGRAM" "$@"; }`+"\n"+line)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "PROGRAM="+os.Args[0], "REPRISE_TEST_PROGRAM=1", "REPRISE_NOW=2026-03-01T12:00:00Z", "COLUMNS=4000",
+	cmd.Env = append(os.Environ(), "PROGRAM="+os.Args[0], "REPRISE_TEST_PROGRAM=1", "REPRISE_NOW=2026-03-01T12:00:00Z", "COLUMNS=80",
 		"HOME="+p.home, "XDG_STATE_HOME="+p.home, "XDG_CONFIG_HOME="+p.home, "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.org")
 	var stdout, stderr bytes.Buffer
@@ -206,6 +206,9 @@ func (p *pasting) call(c *pastedCall) {
 		p.t.Errorf("%s\nnames a command that is refused: %s\n%s", c.from, c.line, indented(c.text))
 		return
 	}
+	if broken := brokenCommand.FindString(c.text); broken != "" {
+		p.t.Errorf("%s\nprints a command that cannot be pasted: %s", c.line, broken)
+	}
 	for _, line := range namedCommands(c.text) {
 		if word := placeholder.FindString(line); word != "" {
 			p.t.Errorf("%s\nnames a command with a place to fill in, %s: %s\n%s", c.line, word, line, indented(c.text))
@@ -247,7 +250,8 @@ func goesRound(calls map[string]*pastedCall, from *pastedCall) bool {
 }
 
 var (
-	quotedCommand = regexp.MustCompile("`(reprise [^`]+)`")
+	quotedCommand = regexp.MustCompile("`(reprise [^`\n]+)`")
+	brokenCommand = regexp.MustCompile("`[a-z]+ [^`\n]*\n[^`\n]*`")
 	nextCommand   = regexp.MustCompile(`(?m)^\s*(?:Next|or): (reprise .+)$`)
 	placeholder   = regexp.MustCompile(`\b(RUN|STEP|FILE|KIND|DIR|KEY|QUESTION|TEXT|SNAPSHOT)\b`)
 )

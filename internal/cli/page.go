@@ -11,9 +11,9 @@ import (
 	"reprise"
 )
 
-// page prints for a person: plain text in a fixed order, no line wider than the columns,
-// everything from a file escaped. Colour only repeats what symbols and words already say.
-// The same arguments give the same lines.
+// page prints for a person: plain text in a fixed order, no line wider than the columns
+// but that of a command, everything from a file escaped. Colour only repeats what symbols
+// and words already say. The same arguments give the same lines.
 type page struct {
 	w       io.Writer
 	columns int
@@ -76,7 +76,7 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", 
 func (p *page) gap() { p.line("") }
 
 // holdsCommand finds a command to paste.
-var holdsCommand = regexp.MustCompile("`(?:git|mv|reprise) ")
+var holdsCommand = regexp.MustCompile("`[a-z]+ [^`]*`")
 
 // para prints text after a lead, wrapped and indented, truncated after most lines.
 func (p *page) para(lead, text string, most int) { p.marked(lead, "", "", text, most) }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"reprise/internal/tui"
@@ -20,15 +19,15 @@ import (
 // alone is `reprise` without a command: on a terminal, a list of interrupted runs to pick
 // from and resume; elsewhere, or if nothing was interrupted, the status. The Escape key
 // returns to the list.
-func (a *app) alone(cmd *cobra.Command) error {
+func (a *app) alone(ctx context.Context, dir string) error {
 	in, ok := a.in.(*os.File)
 	out, is := a.out.(*os.File)
 	if a.json || !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
-		return a.status(cmd.Context(), []string{"."}, statusFlags{})
+		return a.status(ctx, []string{dir}, statusFlags{})
 	}
 	for {
 		a.escaped = false
-		if err := a.pickOne(cmd.Context(), in, out); err != nil || !a.escaped {
+		if err := a.pickOne(ctx, dir, in, out); err != nil || !a.escaped {
 			return err
 		}
 		a.code = exitOK // the list again, as if nothing had been picked
@@ -36,8 +35,8 @@ func (a *app) alone(cmd *cobra.Command) error {
 }
 
 // pickOne lets a person pick a run and resumes it.
-func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
-	found, err := a.judge(ctx, ".", project.JudgeOptions{Full: true})
+func (a *app) pickOne(ctx context.Context, dir string, in, out *os.File) error {
+	found, err := a.judge(ctx, dir, project.JudgeOptions{Full: true})
 	if err != nil {
 		return err
 	}
@@ -56,7 +55,7 @@ func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
 	if err != nil || !picked {
 		return err
 	}
-	flags := resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: "."}}}
+	flags := resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: dir}}}
 	return a.called(ctx, &flags.dir, list[i].run.Layout+":"+list[i].run.Path, func(name string) error { return a.resume(ctx, flags, name) })
 }
 

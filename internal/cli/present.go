@@ -31,10 +31,7 @@ func (p *page) show(j judged) {
 
 // options prints the ways to continue, numbered, with the word that chooses each.
 func (p *page) options(options []reprise.Option) {
-	wide := 0
-	for _, o := range options {
-		wide = max(wide, min(16, width(plain(o.Key))))
-	}
+	wide := min(16, widest(options, func(o reprise.Option) string { return plain(o.Key) }))
 	for i, o := range options {
 		p.para(fmt.Sprintf("  %d. %s  ", i+1, pad(clip(o.Key, wide), wide)), o.Label, linesTitle)
 	}
@@ -87,11 +84,10 @@ func (p *page) inputs(j judged) {
 	if j.plan.Next == nil {
 		return
 	}
-	inputs := j.plan.Next.Inputs
+	lead, inputs := "     Input: ", j.plan.Next.Inputs
 	if len(inputs) == 0 {
-		p.line("     Input: none on record")
+		p.line("%snone on record", lead)
 	}
-	lead := "     Input: "
 	for i, in := range inputs {
 		if i == shownActions && !p.full {
 			p.line("%sand %d more", lead, len(inputs)-i)
@@ -200,15 +196,13 @@ func (p *page) phases(j judged, title string, ids []string, why func(id string) 
 	if len(ids) == 0 {
 		p.line("  none")
 	}
-	var texts []string
-	for _, id := range ids {
+	p.items("  - ", report.Each(ids, func(id string) string {
 		label := clip(id, 60)
 		if i := slices.IndexFunc(j.run.Steps, func(s reprise.Step) bool { return s.ID == id }); i >= 0 && formOf(j.run.Kind).numbered {
 			label = fmt.Sprintf("Phase %d: %s", i+1, label)
 		}
-		texts = append(texts, label+" -- "+why(id))
-	}
-	p.items("  - ", texts, shownPhases, linesSource)
+		return label + " -- " + why(id)
+	}), shownPhases, linesSource)
 }
 
 // confirmation is shown when a run is being resumed.
@@ -289,6 +283,9 @@ func (p *page) detect(r *reprise.Run, name string, d report.Detect) {
 	}
 	p.line("%s", fit(fmt.Sprintf("%s (%s, %s)%s", plain(name), r.Layout, r.Kind, title), p.columns))
 	p.field("state", symbols[r.State]+" "+words(r.State)+", "+plain(r.Reason))
+	if r.State.Open() && r.Until.After(p.now) {
+		p.field("waits", plain(strings.TrimPrefix(r.Awaits(), "waits ")))
+	}
 	p.field("where", plain(r.Path))
 	if r.Phase != "" {
 		p.field("phase", plain(r.Phase))

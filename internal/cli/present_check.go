@@ -38,9 +38,14 @@ func (p *page) check(j judged) {
 		p.show(j)
 		p.starter(j)
 	}
-	p.section("Check and mark these instead of doing them again:", unitTexts(j.d.Verify), shownPhases, linesSource)
-	p.section("Marked done, but not confirmed:", unitTexts(j.d.Doubtful), shownPhases, linesSource)
-	p.failures(j.run.Failures)
+	p.section("Check and mark these instead of doing them again:", report.Each(j.d.Verify, unitWords), shownPhases, linesSource)
+	p.section("Marked done, but not confirmed:", report.Each(j.d.Doubtful, unitWords), shownPhases, linesSource)
+	for i, f := range j.run.Failures {
+		if i == 0 {
+			p.heading("What failed:")
+		}
+		p.failed(f, false)
+	}
 	p.findingsBySeverity(report.Sorted(j.run.Findings))
 	p.sessions(j)
 	p.evidence(j)
@@ -105,17 +110,6 @@ func (p *page) world(j judged) {
 	}
 }
 
-// failures shows how attempts failed, and their agents' last output.
-func (p *page) failures(failed []reprise.Failure) {
-	if len(failed) == 0 {
-		return
-	}
-	p.heading("What failed:")
-	for _, f := range failed {
-		p.failed(f, false)
-	}
-}
-
 // shownOutput is how many lines of an agent's output the decision screen shows.
 const shownOutput = 2
 
@@ -148,17 +142,13 @@ var severityTitles = map[reprise.Severity]string{
 	reprise.Blocking: "Must be resolved first", reprise.Warning: "Be aware", reprise.Info: "Worth knowing",
 }
 
-// findingsBySeverity prints every finding with its source and hint.
+// findingsBySeverity prints sorted findings, each with its source and hint.
 func (p *page) findingsBySeverity(findings []reprise.Finding) {
-	for s := reprise.Blocking; s >= reprise.Info; s-- {
-		if n := len(findingTexts(findings, s)); n > 0 {
-			p.heading(fmt.Sprintf("%s (%d):", severityTitles[s], n))
+	for i, x := range findings {
+		if i == 0 || x.Severity != findings[i-1].Severity {
+			p.heading(fmt.Sprintf("%s (%d):", severityTitles[x.Severity], len(findingTexts(findings, x.Severity))))
 		}
-		for _, x := range findings {
-			if x.Severity == s {
-				p.wholeFinding(x, x.Source.String())
-			}
-		}
+		p.wholeFinding(x, x.Source.String())
 	}
 }
 
@@ -191,10 +181,7 @@ func (p *page) evidence(j judged) {
 		return
 	}
 	p.heading("Evidence per step (▸ decides, ≠ says otherwise, + for done, - against):")
-	wide := width("STEP")
-	for i := range steps {
-		wide = max(wide, min(p.columns/4, width(plain(steps[i].ID))))
-	}
+	wide := max(len("STEP"), min(p.columns/4, widest(steps, func(s reprise.Step) string { return plain(s.ID) })))
 	p.line("%s", fit(fmt.Sprintf("    %s  %s  %s  %s", pad("STEP", wide), pad("STATUS", 11), pad("GRADE", 9), "WHAT"), p.columns))
 	for i := range steps {
 		p.step(&steps[i], wide)
@@ -287,17 +274,17 @@ func tail(s string, n int) string {
 
 // files lists the files the run refers to.
 func (p *page) files(j judged) {
-	present, total := 0, len(j.run.Artifacts)
+	there := 0
 	for _, a := range j.run.Artifacts {
 		if a.Presence == reprise.Present {
-			present++
+			there++
 		}
 	}
-	if total == 0 {
-		p.heading("Files: the run refers to none.")
-		return
+	title := fmt.Sprintf("Files it refers to: %d of %d are there", there, len(j.run.Artifacts))
+	if len(j.run.Artifacts) == 0 {
+		title = "Files: the run refers to none."
 	}
-	p.heading(fmt.Sprintf("Files it refers to: %d of %d are there", present, total))
+	p.heading(title)
 	for _, a := range j.run.Artifacts {
 		mark, about := fileWords(a)
 		p.place("  "+mark+" ", a.Path)
@@ -339,15 +326,13 @@ func (p *page) remaining(j judged) {
 		return
 	}
 	p.heading(fmt.Sprintf("Plan from here to the end (%s):", count(len(j.plan.Remaining), "step")))
-	var steps []string
-	for _, u := range j.plan.Remaining {
+	p.numbered("  ", report.Each(j.plan.Remaining, func(u report.Unit) string {
 		text := withRole(stepName(u.ID, u.Title), u.Role)
 		if s := j.run.Step(u.ID); s != nil && len(s.Needs) > 0 {
 			text += ", after " + strings.Join(s.Needs, ", ")
 		}
-		steps = append(steps, text)
-	}
-	p.numbered("  ", steps, linesTitle)
+		return text
+	}), linesTitle)
 }
 
 // shownTail is how many of the last lines of a command's output are shown.
@@ -383,7 +368,7 @@ func (p *page) nothing(res *project.Result) {
 	marks := slices.Compact(slices.Sorted(slices.Values(convention.Marks())))
 	p.say("Looked for state of " + strings.Join(convention.Names(), ", ") + " here and in subfolders, in " + strings.Join(marks, ", ") + ".")
 	if n := len(res.Skipped); n > 0 {
-		p.line("%s", fit(fmt.Sprintf("%s skipped because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")), p.columns))
+		p.say(fmt.Sprintf("%s skipped because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")))
 	}
 	p.findings(nil, nil, res.Findings)
 	p.gap()
@@ -393,11 +378,7 @@ func (p *page) nothing(res *project.Result) {
 // uninterrupted is the answer for a project in which nothing is waiting to be resumed.
 // That is not a failure.
 func (p *page) uninterrupted(res *project.Judgement) {
-	counts := map[reprise.State]int{}
-	for _, r := range res.Runs {
-		counts[res.Decisions[r].State]++
-	}
-	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
+	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(states(res, res.Runs))))
 	for _, j := range contested(res) {
 		mark, text := verdict(j)
 		p.marked("", mark, verdictColours[j.d.Verdict], j.name+": "+text+"; "+checkOf(j.name)+" shows more", linesSource)

@@ -53,8 +53,10 @@ func (p *page) drawn(draw func(*page)) string {
 func (p *page) grounds(j judged) {
 	p.headline(j)
 	open, room := j.open(), decidingReasons
+	_, says := verdict(j)
 	for _, reason := range j.d.Reasons[:min(decidingReasons, len(j.d.Reasons))] {
 		found := slices.ContainsFunc(weighty(j), func(x reprise.Finding) bool { return strings.Contains(findingWords(x), reason) })
+		found = found || strings.Contains(strings.ToLower(says), strings.ToLower(reason))
 		if asked := len(open) > 0 && strings.HasSuffix(reason, open[0].Text); !found && !asked && room > 0 {
 			text := p.drawn(func(p *page) { p.para("  ", reason, room) })
 			fmt.Fprint(p.w, text)
@@ -70,8 +72,8 @@ func (p *page) prospect(j judged) {
 	}
 	p.field("starts", startsWith(j, p.twoLines()))
 	p.starter(j)
-	if asks := questionTexts(j.open()); len(asks) > 0 {
-		p.field("asks", clip(uncut(asks[0], p.twoLines()), p.twoLines())+more(len(asks)-1))
+	if asks := report.Each(j.open(), textOf); len(asks) > 0 {
+		p.field("asks", clip(asks[0], p.twoLines())+more(len(asks)-1))
 	} else if forPerson(j) {
 		p.field("asks", "whether you have done it")
 	} else {
@@ -96,7 +98,7 @@ func (p *page) starter(j judged) {
 	if first := next.first(); first != "" && p.asking {
 		p.field("first", p.site.fill(clip(first, p.twoLines())))
 	}
-	if says := next.says(); says != "" {
+	if says := sessionWords(next.session); says != "" {
 		p.field("session", says)
 	}
 }
@@ -149,10 +151,7 @@ func (p *page) unsure(name, what string, units []reprise.Unit) {
 	if len(units) == 0 {
 		return
 	}
-	var ids []string
-	for _, u := range units[:min(decidingSteps, len(units))] {
-		ids = append(ids, clip(u.ID, 40))
-	}
+	ids := report.Each(units[:min(decidingSteps, len(units))], func(u reprise.Unit) string { return clip(u.ID, 40) })
 	p.field(name, what+strings.Join(ids, ", ")+more(len(units)-decidingSteps))
 }
 
@@ -167,7 +166,7 @@ func more(n int) string {
 // weighty returns the findings that matter for the decision, worst first. Questions are
 // shown separately.
 func weighty(j judged) []reprise.Finding {
-	return slices.DeleteFunc(slices.Clone(report.Sorted(j.run.Findings)), func(x reprise.Finding) bool {
+	return slices.DeleteFunc(report.Sorted(j.run.Findings), func(x reprise.Finding) bool {
 		return x.Severity == reprise.Info || x.Code == reprise.CodePendingQuestion
 	})
 }
@@ -182,9 +181,11 @@ type part struct {
 // point is one thing to look at: in full, or on one line if there is no room.
 type point struct{ whole, line string }
 
-// point draws both forms of one thing to look at.
-func (p *page) point(draw func(p *page, brief bool)) point {
-	return point{p.drawn(func(p *page) { draw(p, false) }), p.drawn(func(p *page) { draw(p, true) })}
+// points draws both forms of each thing to look at.
+func points[T any](p *page, list []T, draw func(p *page, v T, brief bool)) []point {
+	return report.Each(list, func(v T) point {
+		return point{p.drawn(func(p *page) { draw(p, v, false) }), p.drawn(func(p *page) { draw(p, v, true) })}
+	})
 }
 
 // weighs prints what matters for the decision, in at most room lines: findings, failed
@@ -193,12 +194,8 @@ func (p *page) point(draw func(p *page, brief bool)) point {
 // more. The rest is counted; whole reports whether nothing was omitted.
 func (p *page) weighs(j judged, room int) (whole bool) {
 	parts := []part{{name: "finding"}, {title: "What failed:", name: "failed step"}, {title: underWay, name: "call"}}
-	for _, x := range weighty(j) {
-		parts[0].points = append(parts[0].points, p.point(func(p *page, brief bool) { p.notice(x, brief) }))
-	}
-	for _, f := range j.run.Failures {
-		parts[1].points = append(parts[1].points, p.point(func(p *page, brief bool) { p.failed(f, brief) }))
-	}
+	parts[0].points = points(p, weighty(j), (*page).notice)
+	parts[1].points = points(p, j.run.Failures, (*page).failed)
 	parts[2].points = p.calls(j)
 	parts = slices.DeleteFunc(parts, func(x part) bool { return len(x.points) == 0 })
 	shown, left := fitted(parts, max(room, leastWeighs)-1) // one line is for what is omitted

@@ -58,7 +58,7 @@ func (p *page) actions(j judged) {
 		}
 		p.para("- ", why, linesMessage)
 	}
-	p.items("- ", unitTexts(j.d.Units), shownActions, linesMessage)
+	p.items("- ", report.Each(j.d.Units, unitWords), shownActions, linesMessage)
 }
 
 // specLoop is the table of seed 004.
@@ -137,7 +137,7 @@ func (p *page) withoutCheckpoints(j judged) {
 		p.para("Last completed: ", strings.TrimSpace(clip(s.ID, 60)+" "+s.Title), linesTitle)
 		p.para("Commits made: ", commitWords(j.run, s.ID, ""), linesSource)
 	}
-	p.section("Waiting for an answer:", questionTexts(j.run.PendingQuestions()), 0, linesMessage)
+	p.section("Waiting for an answer:", report.Each(j.run.PendingQuestions(), textOf), 0, linesMessage)
 }
 
 func (p *page) interruption(j judged, s reprise.ResumeState) {

@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/project"
+	"reprise/report"
 )
 
 // How much is listed without --all. A backlog of a hundred stories must not bury the one
@@ -25,15 +26,11 @@ const (
 // status prints the runs of a project as a table, the most urgent first.
 func (p *page) status(res *project.Judgement) {
 	shown, hidden := p.choose(res)
-	counts := map[reprise.State]int{}
-	for _, r := range res.Runs {
-		counts[res.Decisions[r].State]++
-	}
 	where := plain(filepath.Base(res.Root))
 	if all := projectsOf(res); slices.ContainsFunc(all, func(at string) bool { return strings.HasPrefix(at, "..") }) {
 		where = count(len(all), "project")
 	}
-	p.line("%s", fit(fmt.Sprintf("%s in %s: %s", count(len(res.Runs), "run"), where, tally(counts)), p.columns))
+	p.line("%s", fit(fmt.Sprintf("%s in %s: %s", count(len(res.Runs), "run"), where, tally(states(res, res.Runs))), p.columns))
 	if len(shown) > 0 {
 		p.gap()
 		p.runs(shown, res)
@@ -54,13 +51,8 @@ func (p *page) status(res *project.Judgement) {
 }
 
 // projectsOf returns the projects that the runs belong to.
-func projectsOf(res *project.Judgement) (out []string) {
-	for _, r := range res.Runs {
-		if !slices.Contains(out, r.Project) {
-			out = append(out, r.Project)
-		}
-	}
-	return out
+func projectsOf(res *project.Judgement) []string {
+	return slices.Compact(slices.Sorted(slices.Values(report.Each(res.Runs, func(r *reprise.Run) string { return r.Project }))))
 }
 
 // nameThere is what a person calls a run: with several projects, its name in its own.
@@ -237,11 +229,11 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 			if p.apart {
 				name = p.nameThere(runs, r)
 			}
-			p.line("%s", fit(p.site.fill(fmt.Sprintf("  … %s: %d more, `reprise detect %s` shows them", plain(names[r]), left, quoted(name))), p.columns))
+			p.para("  … ", fmt.Sprintf("%s: %d more, `reprise detect %s` shows them", names[r], left, quoted(name)), linesAll)
 		}
 	}
 	if unsaid > 0 {
-		p.line("%s", fit(fmt.Sprintf("  … %s of these runs, `%s` shows them", count(unsaid, "more warning"), cmp.Or(p.every, "reprise status --all")), p.columns))
+		p.para("  … ", fmt.Sprintf("%s of these runs, `%s` shows them", count(unsaid, "more warning"), cmp.Or(p.every, "reprise status --all")), linesAll)
 	}
 }
 

@@ -16,9 +16,7 @@ import (
 // timeline returns the document of when the parts of a run were worked on.
 func (a *app) timeline(l logged) report.Timeline {
 	doc := report.Timeline{Schema: report.TimelineSchema, Root: l.root, Layout: l.Run.Layout, ID: l.Run.ID, Path: l.Run.Path, Timeline: l.when(a.now())}
-	if doc.Steps == nil {
-		doc.Steps = []reprise.TimelineStep{}
-	}
+	doc.Steps = report.List(doc.Steps)
 	if l.Damage != nil {
 		doc.Damage = l.Damage.Error()
 	}
@@ -70,6 +68,16 @@ var spanMarks = []struct {
 	{reprise.SpanWorking, "▓", bold, "at work"},
 }
 
+// spanMark returns the place of a kind among the marks, -1 if it has none.
+func spanMark(kind reprise.SpanKind) int {
+	for i, m := range spanMarks {
+		if m.kind == kind {
+			return i
+		}
+	}
+	return -1
+}
+
 // worked counts the rows of steps that were worked on.
 func worked(rows []reprise.TimelineStep) (n int) {
 	for _, row := range rows {
@@ -90,10 +98,7 @@ func (p *page) timeline(name string, doc report.Timeline) {
 	whole := doc.To.Sub(doc.From)
 	p.line("%s", fit(fmt.Sprintf("%s, %s in %s since %s", plain(name), count(worked(doc.Steps), "step"), took(whole), doc.From.UTC().Format(time.RFC3339)), p.columns))
 	p.gap()
-	wide := 4
-	for _, row := range doc.Steps {
-		wide = max(wide, min(width(plain(row.ID)), p.columns/4))
-	}
+	wide := max(4, min(p.columns/4, widest(doc.Steps, func(row reprise.TimelineStep) string { return plain(row.ID) })))
 	const about = 22 // the width of the text after a row
 	cells := max(10, p.columns-wide-about-4)
 	p.line("%s", p.paint(faint, "  "+pad("", wide)+"  "+scale(doc.From, whole, cells)))
@@ -129,14 +134,10 @@ func (p *page) bar(t reprise.Timeline, row reprise.TimelineStep, cells int) stri
 		drawn[i] = " "
 	}
 	for _, s := range row.Spans {
-		for i, m := range spanMarks {
-			if m.kind != s.Kind {
-				continue
-			}
-			for c := cell(s.From); c <= max(cell(s.From), cell(s.To.Add(-1))); c++ {
-				if i >= rank[c] {
-					drawn[c], rank[c] = p.paint(m.colour, m.mark), i
-				}
+		i := spanMark(s.Kind)
+		for c := cell(s.From); i >= 0 && c <= max(cell(s.From), cell(s.To.Add(-1))); c++ {
+			if i >= rank[c] {
+				drawn[c], rank[c] = p.paint(spanMarks[i].colour, spanMarks[i].mark), i
 			}
 		}
 	}
@@ -151,10 +152,8 @@ func rowWords(row reprise.TimelineStep) string {
 			attempts++
 			work += s.Took()
 		}
-		for _, m := range spanMarks {
-			if m.kind == s.Kind {
-				last = m.word
-			}
+		if i := spanMark(s.Kind); i >= 0 {
+			last = spanMarks[i].word
 		}
 	}
 	if attempts == 0 {

@@ -19,6 +19,7 @@ import (
 	"reprise/engine"
 	"reprise/internal/redact"
 	"reprise/project"
+	"reprise/report"
 	"reprise/settings"
 )
 
@@ -174,6 +175,8 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		cmd.SuggestionsMinimumDistance = 2
 		if like := cmd.SuggestionsFor(list[0]); len(like) > 0 {
 			hint = "did you mean `" + cmd.CommandPath() + " " + like[0] + "`?"
+		} else if info, err := os.Stat(list[0]); err == nil && info.IsDir() && !cmd.HasParent() {
+			hint = "`" + commandWords([]string{"reprise", "-C", list[0]}) + "` looks in that folder"
 		}
 		return fail(exitUsage, hint, "%w", err)
 	}
@@ -305,10 +308,7 @@ func oneOf(runs []*reprise.Run, names map[*reprise.Run]string) string {
 	if len(runs) == 0 {
 		return "there are no runs here; `reprise status` looks for them"
 	}
-	var list []string
-	for _, r := range runs {
-		list = append(list, names[r])
-	}
+	list := report.Each(runs, func(r *reprise.Run) string { return names[r] })
 	return "name one of: " + enumerate(list) + "; `reprise status` shows them"
 }
 
@@ -352,7 +352,6 @@ func onFleet(m *reprise.FleetMark, name string) (words, way string) {
 // candidates lists the runs that are meant: the named one, or all open ones that were
 // begun.
 func candidates(found *project.Judgement, arg string) ([]judged, error) {
-	names := reprise.Names(found.Runs)
 	if arg != "" {
 		r, err := pick(found.Runs, arg)
 		if there := calledOnFleet(found, arg); err != nil && there != nil {
@@ -364,27 +363,18 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 			}
 			return nil, err
 		}
-		return []judged{newJudged(r, names[r], found)}, nil
+		return judgedOf(found, r), nil
 	}
-	var list []judged
-	for _, r := range byState(found) {
-		if found.Decisions[r].State.Begun() {
-			list = append(list, newJudged(r, names[r], found))
-		}
-	}
-	return list, nil
+	return thatAre(found, func(d reprise.Decision) bool { return d.State.Begun() }), nil
 }
 
 // contested lists the runs that are marked complete although something contradicts that.
 // They cannot be resumed as they are, but they are not fine either.
-func contested(found *project.Judgement) (list []judged) {
-	names := reprise.Names(found.Runs)
-	for _, r := range byState(found) {
-		if found.Decisions[r].Contested() {
-			list = append(list, newJudged(r, names[r], found))
-		}
-	}
-	return list
+func contested(found *project.Judgement) []judged { return thatAre(found, reprise.Decision.Contested) }
+
+// thatAre lists the runs with such a decision, in display order.
+func thatAre(found *project.Judgement, such func(reprise.Decision) bool) []judged {
+	return judgedOf(found, slices.DeleteFunc(byState(found), func(r *reprise.Run) bool { return !such(found.Decisions[r]) })...)
 }
 
 // worst returns the worst outcome of looking at some runs.
@@ -399,25 +389,17 @@ func worst(list []judged) reprise.Outcome {
 // several returns the error for an ambiguous run when no person can be asked; verb is the
 // command that takes one.
 func (a *app) several(verb string, list []judged) error {
-	var names []string
-	for _, j := range list {
-		names = append(names, j.name)
-	}
+	names := report.Each(list, nameOf)
 	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+enumerate(names), "%d runs to choose from, and there is no terminal to ask on", len(list))
 }
 
-// nothing says that there is no run, in the requested format.
-func (a *app) nothing(found *project.Judgement, document any, say func(*page)) error {
-	a.came(found.Nothing())
-	return a.print(document, say)
-}
-
 // noRuns says that the project has none, with everything else that was found.
-func noRuns(found *project.Judgement) func(*page) {
-	return func(p *page) {
+func (a *app) noRuns(found *project.Judgement, document any) error {
+	a.came(found.Nothing())
+	return a.print(document, func(p *page) {
 		p.all = true
 		p.nothing(found.Result)
-	}
+	})
 }
 
 // outcomeCodes is the single table from outcomes to exit codes.

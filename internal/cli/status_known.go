@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"reprise"
 	"reprise/project"
@@ -54,22 +55,15 @@ func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err err
 
 // projects lists projects with their numbers of runs.
 func (p *page) projects(list []settings.Seen, found *project.Judgement) {
-	widest := 0
-	var paths []string
-	for _, s := range list {
-		paths = append(paths, fit(plain(shortPath(s.Path)), p.columns/2))
-		widest = max(widest, width(paths[len(paths)-1]))
-	}
+	shown := func(s settings.Seen) string { return fit(plain(shortPath(s.Path)), p.columns/2) }
+	wide := widest(list, shown)
 	p.line("%s", p.paint(bold, "Projects, newest first"))
-	for i, s := range list {
-		counts := map[reprise.State]int{}
-		for _, r := range found.Runs {
-			at := resolved(filepath.Join(found.Root, filepath.FromSlash(r.Project)))
-			if rel, err := filepath.Rel(resolved(s.Path), at); err == nil && filepath.IsLocal(rel) {
-				counts[found.Decisions[r].State]++
-			}
-		}
-		text := pad(paths[i], widest) + "  " + pad(reprise.Age(p.now, s.At), 10) + "  " + cmp.Or(tally(counts), "no runs")
+	for _, s := range list {
+		runs := slices.DeleteFunc(slices.Clone(found.Runs), func(r *reprise.Run) bool {
+			rel, err := filepath.Rel(resolved(s.Path), resolved(filepath.Join(found.Root, filepath.FromSlash(r.Project))))
+			return err != nil || !filepath.IsLocal(rel)
+		})
+		text := pad(shown(s), wide) + "  " + pad(reprise.Age(p.now, s.At), 10) + "  " + cmp.Or(tally(states(found, runs)), "no runs")
 		p.line("  %s", fit(text, p.columns-2))
 	}
 	p.gap()

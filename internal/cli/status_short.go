@@ -36,15 +36,16 @@ func (a *app) short(ctx context.Context, dir string) error {
 	glanced, looked := make(chan judgedOr, 1), make(chan judgedOr, 1)
 	go func() {
 		root, _ := project.Locate(dir)
-		opts := project.JudgeOptions{Alone: true, Options: project.Options{Within: a.places(root)}}
-		first := orErr(a.judgeAgain(glance, root, opts))
-		glanced <- first
-		if first.err == nil && first.found.Whole() {
-			looked <- first
-			return
+		look := func(within []string) (seen judgedOr) {
+			seen.found, seen.err = a.judgeAgain(glance, root, project.JudgeOptions{Alone: true, Options: project.Options{Within: within}})
+			return seen
 		}
-		opts.Within = nil
-		looked <- orErr(a.judgeAgain(glance, root, opts))
+		last := look(a.places(root))
+		glanced <- last
+		if last.err != nil || !last.found.Whole() {
+			last = look(nil)
+		}
+		looked <- last
 	}()
 	var seen judgedOr
 	more := "…"
@@ -83,19 +84,12 @@ type judgedOr struct {
 	err   error
 }
 
-func orErr(found *project.Judgement, err error) judgedOr { return judgedOr{found, err} }
-
 // promptLine counts the open runs by state.
 func promptLine(found *project.Judgement) string {
 	var parts []string
+	counts := states(found, found.Runs)
 	for _, state := range []reprise.State{reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable} {
-		n := 0
-		for _, r := range found.Runs {
-			if found.Decisions[r].State == state {
-				n++
-			}
-		}
-		if n > 0 {
+		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d %s", symbols[state], n, words(state)))
 		}
 	}

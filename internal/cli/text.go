@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -126,7 +127,17 @@ func readable(s string) string {
 // width returns the number of terminal columns of a text.
 func width(s string) int { return displaywidth.String(s) }
 
-// fit truncates a text to n columns, with an ellipsis.
+// between finds what stands between backticks: it is neither broken nor cut, because it is
+// there to be pasted. word finds it with what stands around it without a space.
+var (
+	between = regexp.MustCompile("`[^`\\s][^`]*`")
+	word    = regexp.MustCompile("(?:" + between.String() + `|\S)+`)
+)
+
+// longestCommand is what a terminal takes as one line; nobody pastes more.
+const longestCommand = 4096
+
+// fit truncates a text to n columns, with an ellipsis: before a command that it would cut.
 func fit(s string, n int) string {
 	if n <= 0 {
 		return ""
@@ -134,7 +145,18 @@ func fit(s string, n int) string {
 	if width(s) <= n {
 		return s
 	}
-	return displaywidth.TruncateString(s, n, "…")
+	cut := displaywidth.TruncateString(s, n, "…")
+	kept := len(cut) - len("…")
+	for _, at := range between.FindAllStringIndex(s, -1) {
+		if at[0] >= kept || kept >= at[1] {
+			continue
+		}
+		if head := strings.TrimRight(s[:at[0]], " ;,("); head != "" {
+			return head + " …"
+		}
+		return cut[:at[0]] + cut[at[0]+1:] // all of it is one command: what is left is not said to be one
+	}
+	return cut
 }
 
 // pad fills a text with spaces to n columns.
@@ -142,13 +164,34 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-width(s)))
 }
 
-// wrap breaks a text into lines of at most n columns, at spaces if possible.
+// widest returns how many columns the widest of these texts takes.
+func widest[T any](list []T, text func(T) string) (wide int) {
+	for _, v := range list {
+		wide = max(wide, width(text(v)))
+	}
+	return wide
+}
+
+// unbroken returns the parts of a text that a line is not broken in.
+func unbroken(s string) (parts []string) {
+	for _, part := range word.FindAllString(s, -1) {
+		if len(part) > longestCommand {
+			parts = append(parts, strings.Fields(part)...)
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// wrap breaks a text into lines of at most n columns, at spaces if possible. A command
+// between backticks that is longer than n has a line of its own.
 func wrap(s string, n int) []string {
 	n = max(n, 8)
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
-		for width(word) > n {
+	for _, word := range unbroken(s) {
+		for width(word) > n && !between.MatchString(word) {
 			if line != "" {
 				lines, line = append(lines, line), ""
 			}

@@ -40,6 +40,33 @@ func TestX9_text_from_files_is_harmless(t *testing.T) {
 	})
 }
 
+// What stands between backticks is there to be pasted: a line is not broken in it, and no
+// text is cut in it.
+func TestX9_a_command_is_neither_broken_nor_cut(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		"first `git commit -m removed -- docs/stories/2.3.card-payment.md`, then go on": {"first", "`git commit -m removed -- docs/stories/2.3.card-payment.md`,", "then go on"},
+		"say (`reprise check a b`) once more":                                           {"say (`reprise check a b`)", "once more"},
+		"a stray ` mark and longer words here":                                          {"a stray ` mark and longer", "words here"},
+	} {
+		if got := cli.Wrap(in, 25); !slices.Equal(got, want) {
+			t.Errorf("wrap(%q) = %q", in, got)
+		}
+	}
+	for in, want := range map[string]string{
+		"first `git commit -m removed`, then": "first …",
+		"`git x` and then something else":     "`git x` and then s…",
+		"`chmod -R u+rwX some/folder`":        "chmod -R u+rwX so…",
+	} {
+		if got := cli.Fit(in, 19); got != want {
+			t.Errorf("fit(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := cli.Wrap("`"+strings.Repeat("long ", 2000)+"`", 40); len(got) < 100 {
+		t.Errorf("what nobody pastes takes %d lines", len(got))
+	}
+}
+
 // What a person decides about must be what is started: two commands never look the same.
 func TestX9_words_of_a_command_are_shown_exactly(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/flow"
+	"reprise/report"
 	"reprise/settings"
 )
 
@@ -53,9 +54,6 @@ func (s *job) settings() (*settings.Settings, error) {
 	trust, err := s.trusts()
 	if err != nil {
 		return nil, err
-	}
-	for _, p := range trust.Problems() {
-		fmt.Fprintf(s.err, "! %s\n", plain(p.String()))
 	}
 	o := settings.Options{User: settings.UserFile(s.env), Project: s.root, Trust: trust}
 	set, untrusted, err := settings.Load(o)
@@ -111,12 +109,8 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	} else {
 		text += "it is not trusted yet"
 	}
-	var starts []string
-	for _, st := range u.Starts {
-		starts = append(starts, startWords(st.Agent))
-	}
-	if len(starts) > 0 {
-		text += "; it would start " + strings.Join(starts, ", ")
+	if len(u.Starts) > 0 {
+		text += "; it would start " + strings.Join(report.Each(u.Starts, startWords), ", ")
 	}
 	if len(u.Scripts) > 0 {
 		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change without another question"
@@ -129,7 +123,8 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 }
 
 // startWords shows a configured command, and whether it works without asking.
-func startWords(a settings.Agent) string {
+func startWords(st settings.Start) string {
+	a := st.Agent
 	words := a.Preset
 	if len(a.Command) > 0 {
 		words = commandWords(a.Command)
@@ -146,7 +141,7 @@ func (p *page) trust(u *settings.Untrusted) {
 	p.place("  ", u.Path)
 	for _, st := range u.Starts {
 		p.gap()
-		p.command("  "+clip(st.Agent.Name, p.columns/3)+": ", startWords(st.Agent))
+		p.command("  "+clip(st.Agent.Name, p.columns/3)+": ", startWords(st))
 		if len(st.Roles) > 0 {
 			p.para("    for the roles ", strings.Join(st.Roles, ", "), linesSource)
 		}
@@ -186,9 +181,9 @@ func (s *job) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
 	if err != nil {
 		return nil, hash, err
 	}
-	trust, err := s.trusts()
-	if err == nil && !trust.Trusted(s.flowPath(file), hash) {
-		err = s.notTrusted(s.untrustedFlow(file, w, hash), false)
+	u, err := s.untrustedFlow(file, w, hash)
+	if u != nil {
+		err = s.notTrusted(u, false)
 	}
 	if err != nil {
 		return nil, hash, err
@@ -223,18 +218,19 @@ func (s *job) trustOrigin(ref reprise.Ref) error {
 // trustFlow asks whether the commands of a workflow file may be started, once for each
 // content.
 func (s *job) trustFlow(name string, w *flow.Workflow, hash reprise.Hash, changed bool) error {
-	trust, err := s.trusts()
-	if err != nil {
+	u, err := s.untrustedFlow(name, w, hash)
+	if err != nil || u == nil {
 		return err
 	}
-	if trust.Trusted(s.flowPath(name), hash) {
-		return nil
-	}
-	return s.askTrust(s.untrustedFlow(name, w, hash), changed)
+	return s.askTrust(u, changed)
 }
 
-// untrustedFlow returns what a workflow file would start.
-func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
+// untrustedFlow returns what a workflow file would start, nil if its content is trusted.
+func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) (*settings.Untrusted, error) {
+	trust, err := s.trusts()
+	if err != nil || trust.Trusted(s.flowPath(name), hash) {
+		return nil, err
+	}
 	u := &settings.Untrusted{Path: s.flowPath(name), Hash: hash}
 	for _, st := range w.Steps() {
 		for _, command := range [][]string{st.Command, st.Verify} {
@@ -244,5 +240,5 @@ func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *s
 		}
 	}
 	u.Scripts = settings.Scripts(s.root, u.Starts)
-	return u
+	return u, nil
 }

@@ -24,18 +24,25 @@ type judged struct {
 	sessions bool
 }
 
-func newJudged(r *reprise.Run, name string, found *project.Judgement) judged {
-	j := presented(r, name, found.Decisions[r], found.Observed, func() string { return found.Digest(r) })
-	j.sessions = r.Kind.Facts().Stories
-	for _, step := range found.View(r).History.Steps {
-		j.sessions = j.sessions || step.Session != ""
-	}
-	return j
+// judgedOf returns runs of a project with the names that they have there.
+func judgedOf(found *project.Judgement, runs ...*reprise.Run) []judged {
+	names := reprise.Names(found.Runs)
+	return report.Each(runs, func(r *reprise.Run) judged {
+		j := presented(r, names[r], found.Decisions[r], found.Observed, func() string { return found.Digest(r) })
+		j.sessions = r.Kind.Facts().Stories
+		for _, step := range found.View(r).History.Steps {
+			j.sessions = j.sessions || step.Session != ""
+		}
+		return j
+	})
 }
 
 func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observed, digest func() string) judged {
 	return judged{run: r, name: name, d: d, o: o, plan: report.NewPlan(r, d, o), digest: digest}
 }
+
+// nameOf is for lists of runs.
+func nameOf(j judged) string { return j.name }
 
 // open lists what a person is asked, or will be asked once the run is resumed.
 func (j judged) open() []reprise.Question { return j.d.Unanswered(j.run) }
@@ -109,16 +116,6 @@ func ownTitle(r *reprise.Run) string {
 // clip sanitizes text from a file and truncates it to n columns.
 func clip(s string, n int) string { return fit(plain(s), n) }
 
-// uncut ends a text that is longer than n before its first command: half of one must not be
-// pasted.
-func uncut(s string, n int) string {
-	at := holdsCommand.FindStringIndex(s)
-	if at == nil || width(plain(s)) <= n {
-		return s
-	}
-	return strings.TrimRight(s[:at[0]], " ;,") + " …"
-}
-
 // words formats an enumeration word for people.
 func words(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") }
 
@@ -143,6 +140,15 @@ var (
 	verdictMarks    = map[reprise.Verdict]string{reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·", reprise.UncheckedVerdict: "·", reprise.WaitVerdict: "·"}
 	verdictColours  = map[reprise.Verdict]string{reprise.Safe: green, reprise.Caution: yellow, reprise.BlockedVerdict: red}
 )
+
+// states counts runs of a project by their state.
+func states(found *project.Judgement, runs []*reprise.Run) map[reprise.State]int {
+	counts := map[reprise.State]int{}
+	for _, r := range runs {
+		counts[found.Decisions[r].State]++
+	}
+	return counts
+}
 
 // tally returns "2 interrupted, 1 waiting", most urgent first.
 func tally(counts map[reprise.State]int) string {
@@ -222,7 +228,7 @@ func verdict(j judged) (mark, text string) {
 	case j.d.Action == reprise.Ask:
 		return "?", "NEEDS A DECISION: choose how to continue"
 	case j.d.Action == reprise.Wait:
-		return "·", "WAITS for a limit until " + j.run.Until.UTC().Format("2006-01-02 15:04 MST") + "; it is resumed after that"
+		return "·", "WAITS" + strings.TrimPrefix(j.run.Awaits(), "waits") + "; it is resumed after that"
 	case j.d.Verdict == reprise.Caution:
 		return mark, "CAUTION: it can be resumed, but " + cautions(j)
 	case j.d.Verdict == reprise.Safe:
@@ -313,14 +319,6 @@ func unitWords(u reprise.Unit) string {
 	return text
 }
 
-func unitTexts(units []reprise.Unit) []string {
-	var texts []string
-	for _, u := range units {
-		texts = append(texts, unitWords(u))
-	}
-	return texts
-}
-
 // stepWords describes the status of a step and how well it is supported.
 func stepWords(s *reprise.Step) string {
 	text := words(s.Status)
@@ -350,13 +348,8 @@ func findingTexts(findings []reprise.Finding, s reprise.Severity) []string {
 	return texts
 }
 
-func questionTexts(questions []reprise.Question) []string {
-	var texts []string
-	for _, q := range questions {
-		texts = append(texts, q.Text)
-	}
-	return texts
-}
+// textOf is for lists of questions.
+func textOf(q reprise.Question) string { return q.Text }
 
 // pointWords names the resume point: "phase 3: implement -- @dev".
 func pointWords(j judged) string {
@@ -426,16 +419,11 @@ func shortHash(h string) string {
 
 // commitWords lists the recorded commits of a step.
 func commitWords(r *reprise.Run, step, last string) string {
-	var short []string
-	if s := r.Step(step); s != nil {
-		for _, c := range s.Commits {
-			short = append(short, shortHash(c))
-		}
+	short := shortHash(last)
+	if s := r.Step(step); s != nil && len(s.Commits) > 0 {
+		short = strings.Join(report.Each(s.Commits, shortHash), ", ")
 	}
-	if len(short) == 0 && last != "" {
-		short = []string{shortHash(last)}
-	}
-	return cmp.Or(strings.Join(short, ", "), "none on record")
+	return cmp.Or(short, "none on record")
 }
 
 // gitWords summarizes the state of the repository.

@@ -38,7 +38,6 @@ type workFlags struct {
 	trust    bool
 	consent  string // the flag that grants trust, "" for --trust
 	wait     bool
-	starts   bool // something new is started, in exactly the named folder
 }
 
 var modes = []string{string(engine.Autopilot), string(engine.Interactive), string(engine.Preflight)}
@@ -113,7 +112,6 @@ type job struct {
 // everything at once. Output whose reader is gone also asks to stop.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) error {
 	a.outlive()
-	a.starts = flags.starts
 	root, below := a.locate(flags.dir)
 	if a.around != "" && !a.json {
 		fmt.Fprintf(a.err, "In %s, the project around this folder:\n", plain(a.around))
@@ -146,7 +144,15 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 
 func (a *app) newJob(ctx context.Context, root, below string, flags workFlags) *job {
 	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string]reprise.Progress{}}
-	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
+	s.trusts = sync.OnceValues(func() (*settings.Trust, error) {
+		trust, err := settings.OpenTrust(settings.TrustFile(a.env))
+		if err == nil {
+			for _, p := range trust.Problems() {
+				fmt.Fprintf(s.err, "! %s\n", plain(p.String()))
+			}
+		}
+		return trust, err
+	})
 	return s
 }
 
@@ -188,9 +194,7 @@ func heeded(signals ...os.Signal) []os.Signal {
 
 func (s *job) stopping(sig os.Signal) {
 	s.signal.Store(&sig)
-	s.mu.Lock()
-	board := s.board
-	s.mu.Unlock()
+	board, _ := s.view()
 	why, then, more := "Stopping", "nothing is at work", " Once more stops at once."
 	if sig == syscall.SIGPIPE {
 		why, more = "Stopping, the output was closed", ""
@@ -201,11 +205,16 @@ func (s *job) stopping(sig os.Signal) {
 	s.say(why + ": " + then + "." + more)
 }
 
+// view returns what shows the work: nil for what there is not, or not now.
+func (s *job) view() (*board, *tui.Screen) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.board, s.screen
+}
+
 // say shows a message while the work continues.
 func (s *job) say(text string) {
-	s.mu.Lock()
-	board, screen := s.board, s.screen
-	s.mu.Unlock()
+	board, screen := s.view()
 	switch {
 	case screen != nil:
 		board.setHint(text)
@@ -231,7 +240,7 @@ func (s *job) elsewhere(verb string, j judged) error {
 	if f.Code == reprise.CodeElsewhere {
 		hint = fmt.Sprintf("do it there: `reprise %s %s -C %s`", verb, reprise.Pasted(j.name, "RUN"), reprise.Pasted(f.Source.File, "DIR"))
 	}
-	return &failure{code: exitCode(err), err: err, hint: hint}
+	return &failure{code: ExitCode(err), err: err, hint: hint}
 }
 
 // answerCommand returns the command that answers a run's questions.
@@ -302,16 +311,14 @@ func (s *job) hide() {
 
 // ask lets the engine ask a person. The live view makes room meanwhile.
 func (s *job) ask(ctx context.Context, q reprise.Question) (string, bool) {
-	s.mu.Lock()
-	live := s.screen != nil
-	s.mu.Unlock()
+	_, screen := s.view()
 	s.hide()
 	s.noteQuestion(s.run, q.Subject, q.Text)
 	answer, ok, err := s.answerTo(ctx, q)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(s.err, "reprise: read the answer: %s\n", plain(err.Error()))
 	}
-	if live {
+	if screen != nil {
 		s.raise()
 	}
 	return answer, ok

@@ -83,10 +83,8 @@ func (s *job) after(j judged) (now judged, there bool) {
 	if err != nil {
 		return j, false
 	}
-	for r, name := range reprise.Names(found.Runs) {
-		if r.Layout == j.run.Layout && r.Path == j.run.Path {
-			return newJudged(r, name, found), true
-		}
+	if r := found.Find(j.run.Ref); r != nil {
+		return judgedOf(found, r)[0], true
 	}
 	return j, false
 }
@@ -132,17 +130,13 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 	ref := preview.Run
 	doc := report.Preview{
 		Schema: report.PreviewSchema, Root: s.root, Layout: ref.Layout, ID: ref.ID, Action: preview.Decision.Action,
-		Reasons: append([]string{}, preview.Decision.Reasons...), Would: append([]string{}, preview.Would...), Diff: preview.Diff, Starts: []report.PreviewStart{},
-	}
-	for _, st := range preview.Starts {
-		says := ""
-		if st.Session != nil {
-			says = sessionWords(st.Session)
-		}
-		doc.Starts = append(doc.Starts, report.PreviewStart{
-			Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...), Line: commandWords(st.Command),
-			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...), Session: (*report.SessionCost)(st.Session), SessionSays: says,
-		})
+		Reasons: report.List(preview.Decision.Reasons), Would: report.List(preview.Would), Diff: preview.Diff,
+		Starts: report.Each(preview.Starts, func(st engine.PreviewStep) report.PreviewStart {
+			return report.PreviewStart{
+				Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: report.List(st.Command), Line: commandWords(st.Command),
+				Dir: st.Dir, Prompt: st.Prompt, Expect: report.List(st.Expect), Session: (*report.SessionCost)(st.Session), SessionSays: sessionWords(st.Session),
+			}
+		}),
 	}
 	s.came(preview.Outcome)
 	err := s.print(doc, func(p *page) {
@@ -197,7 +191,11 @@ func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		p.workStep("✓", green, s)
 	}
 	for _, s := range sum.Failed {
-		p.workStep("✗", red, s)
+		if slices.ContainsFunc(sum.Finished, func(f engine.StepReport) bool { return f.ID == s.ID && f.Attempt > s.Attempt }) {
+			p.workStep("·", faint, s) // a later attempt did it
+		} else {
+			p.workStep("✗", red, s)
+		}
 	}
 	for _, s := range sum.Skipped {
 		p.marked("  ", "–", faint, stepName(s.ID, s.Title)+"  left out", linesTitle)
@@ -250,7 +248,7 @@ func (p *page) workStep(mark, colour string, s engine.StepReport) {
 	if s.Took >= time.Second {
 		text += "  " + spent(s.Took)
 	}
-	if s.Attempt > 1 {
+	if s.Attempt > 1 || mark == "·" {
 		text += fmt.Sprintf("  attempt %d", s.Attempt)
 	}
 	if s.Commit != "" {
@@ -263,7 +261,7 @@ func (p *page) workStep(mark, colour string, s engine.StepReport) {
 	if said := readable(s.Text); said != "" {
 		p.para("      ", said, linesTitle)
 	}
-	if mark == "✗" && s.Log != "" {
+	if mark != "✓" && s.Log != "" {
 		p.place("      log: ", s.Log)
 	}
 }
@@ -320,17 +318,10 @@ func isReason(sum *engine.Summary, err error) bool {
 }
 
 func summaryDocument(root string, sum *engine.Summary, next string, code int) report.Summary {
-	steps := func(list []engine.StepReport) []report.WorkStep {
-		out := make([]report.WorkStep, 0, len(list))
-		for _, s := range list {
-			out = append(out, report.WorkStep{ID: s.ID, Title: s.Title, Role: s.Role, Attempt: s.Attempt, Seconds: s.Took.Seconds(), Text: s.Text, Commit: s.Commit, Resolved: s.Resolved, Log: s.Log})
-		}
-		return out
+	worked := func(s engine.StepReport) report.WorkStep {
+		return report.WorkStep{ID: s.ID, Title: s.Title, Role: s.Role, Attempt: s.Attempt, Seconds: s.Took.Seconds(), Text: s.Text, Commit: s.Commit, Resolved: s.Resolved, Log: s.Log}
 	}
-	skipped, reasons := []string{}, []string{}
-	for _, s := range sum.Skipped {
-		skipped = append(skipped, s.ID)
-	}
+	reasons := []string{}
 	if sum.Merged != "" {
 		reasons = append(reasons, sum.Merged)
 	}
@@ -342,8 +333,8 @@ func summaryDocument(root string, sum *engine.Summary, next string, code int) re
 	}
 	return report.Summary{
 		Schema: report.SummarySchema, Root: root, Layout: sum.Run.Layout, ID: sum.Run.ID, Path: sum.Run.Path, Kind: string(sum.Run.Kind),
-		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: steps(sum.Finished), Failed: steps(sum.Failed),
-		Skipped: skipped, Parked: append([]string{}, sum.Parked...), Left: append([]string{}, sum.Left...),
+		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: report.Each(sum.Finished, worked), Failed: report.Each(sum.Failed, worked),
+		Skipped: report.Each(sum.Skipped, func(s engine.StepReport) string { return s.ID }), Parked: report.List(sum.Parked), Left: report.List(sum.Left),
 		Questions: report.NewQuestions(sum.Questions), Until: report.When(sum.Until), Findings: report.NewFindings(sum.Findings), Snapshot: sum.Snapshot,
 		Started: sum.Started.UTC(), Ended: sum.Ended.UTC(), Launches: sum.Launches, Usage: sum.Usage, Next: next, Exit: code,
 	}
@@ -385,8 +376,8 @@ func (p *page) starts(st engine.PreviewStep) {
 	for _, e := range st.Expect {
 		p.place("  expects: ", e)
 	}
-	if st.Session != nil {
-		p.pair("  session: ", sessionWords(st.Session))
+	if says := sessionWords(st.Session); says != "" {
+		p.pair("  session: ", says)
 	}
 	if st.Prompt != "" {
 		p.line("  prompt:")

@@ -163,6 +163,8 @@ func (f *File) hold(data []byte, err error) {
 		f.Lost(reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
 	case len(f.Data) > MaxSize:
 		f.tooLarge(0, larger)
+	case reprise.UTF16(f.Data):
+		f.Lost(reprise.CodeEncoding, 0, reprise.IsUTF16, "convert it to UTF-8")
 	case f.Conflicted():
 		f.Lost(reprise.CodeUnreadable, 0, Conflict, "resolve the conflict in the file, then commit it")
 	default:

@@ -44,7 +44,7 @@ func (f *File) JSONValue() *Node {
 	if !f.ok || f.tooMany(jsonValues(f.Data), "values") {
 		return nil
 	}
-	n, at, err := parseJSON(f)
+	n, at, err := parseJSON(f, len(f.Data)-len(bytes.TrimPrefix(f.Data, bom)), len(f.Data), 1)
 	if err != nil {
 		f.Lost(reprise.CodeUnreadable, lineAt(f.Data, at), "not valid JSON: "+err.Error(),
 			"the write may have been cut off; look for another copy or a backup")
@@ -71,7 +71,7 @@ func (f *File) JSONLines() *Node {
 			end = at + i + 1
 		}
 		if len(bytes.TrimSpace(f.Data[at:end])) > 0 {
-			n, _, err := parseJSONAt(f, at, end, line)
+			n, _, err := parseJSON(f, at, end, line)
 			why := "a line holds only null"
 			if err != nil {
 				why = "a line is not valid JSON: " + err.Error()
@@ -106,14 +106,9 @@ func jsonValues(data []byte) (n int) {
 	return n
 }
 
-// parseJSON reads the document that a file is, or tells where and why it is none.
-func parseJSON(f *File) (n *Node, at int, err error) {
-	return parseJSONAt(f, len(f.Data)-len(bytes.TrimPrefix(f.Data, bom)), len(f.Data), 1)
-}
-
-// parseJSONAt reads a document that is a part of a file, which begins on a line. The
+// parseJSON reads a document that is a part of a file, which begins on a line. The
 // standard library decides what is JSON; hujson, which would take more, gives the places.
-func parseJSONAt(f *File, from, to, line int) (n *Node, at int, err error) {
+func parseJSON(f *File, from, to, line int) (n *Node, at int, err error) {
 	data := f.Data[from:to]
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, to, errors.New("the file is empty")
@@ -209,9 +204,6 @@ func textOf(v hujson.Literal) string {
 
 // doubled reports keys that stand twice.
 func (t *jsonTree) doubled(n *Node) {
-	if len(n.Keys) < 2 {
-		return
-	}
 	seen := make(map[string]bool, len(n.Keys))
 	for _, k := range n.Keys {
 		if seen[k.Name] {

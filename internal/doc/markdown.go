@@ -264,13 +264,13 @@ func (m *Markdown) Sections() []Section {
 	var out []Section
 	lines := m.body()
 	for i, l := range lines {
-		level, title := heading(l)
+		level, title := l.Heading()
 		if level == 0 {
 			continue
 		}
 		end := i + 1
 		for end < len(lines) {
-			if next, _ := heading(lines[end]); next > 0 && next <= level {
+			if next, _ := lines[end].Heading(); next > 0 && next <= level {
 				break
 			}
 			end++
@@ -298,7 +298,7 @@ func (m *Markdown) Section(titles ...string) (s Section, ok bool) {
 // Head is what stands before the first subordinate heading of a section.
 func (s Section) Head() Section {
 	for i, l := range s.lines {
-		if level, _ := heading(l); level > 0 {
+		if level, _ := l.Heading(); level > 0 {
 			s.lines = s.lines[:i]
 			break
 		}
@@ -330,8 +330,8 @@ func (s Section) Text() string {
 	return b.String()
 }
 
-// heading returns the level and title of an ATX heading, 0 for other lines.
-func heading(l Line) (level int, title string) {
+// Heading returns the level and title of an ATX heading, 0 for other lines.
+func (l Line) Heading() (level int, title string) {
 	if l.Hidden {
 		return 0, ""
 	}
@@ -358,7 +358,7 @@ func (m *Markdown) Title() string {
 		return ""
 	}
 	for _, l := range m.Lines {
-		if level, title := heading(l); level == 1 {
+		if level, title := l.Heading(); level == 1 {
 			return title
 		}
 	}
@@ -414,7 +414,7 @@ func brackets(l Line, fits func(mark, after string) bool) (c Check, ok bool) {
 	text := strings.TrimLeft(l.Text, " \t")
 	indent := len(l.Text) - len(text)
 	rest, ok := bullet(text)
-	if level, title := heading(l); level > 0 {
+	if level, title := l.Heading(); level > 0 {
 		rest, ok, indent = title, true, level-7
 	}
 	rest = strings.TrimPrefix(rest, "\\")

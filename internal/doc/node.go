@@ -64,6 +64,18 @@ func (n *Node) Source() reprise.Source {
 // IsNull reports whether the node is absent or null.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Absent || n.Kind == Null }
 
+// Is reports whether the node is there and has this shape.
+func (n *Node) Is(kind NodeKind) bool { return n != nil && n.Kind == kind }
+
+// Plain gives the text of a scalar, trimmed of nothing, and "" for everything
+// else, without reporting that a list or map stands there.
+func (n *Node) Plain() string {
+	if n.Is(String) || n.Is(Number) || n.Is(Bool) {
+		return n.Text
+	}
+	return ""
+}
+
 // Holds reports whether the node is a map or a list that is not empty.
 func (n *Node) Holds() bool { return n != nil && (len(n.Keys) > 0 || len(n.Items) > 0) }
 

@@ -191,38 +191,22 @@ func (v Value) Entries() []Entry {
 		return nil
 	}
 	out := make([]Entry, 0, len(v.y.Content)/2)
-	var seen map[string]int // only where there are so many that looking through them takes longer
+	seen := map[string]int{} // the lines of the keys
 	for i := 0; i+1 < len(v.y.Content); i += 2 {
 		key := Value{v.s, v.y.Content[i]}
 		if !key.is(yaml.ScalarNode, "a key") {
 			continue
 		}
 		name := key.y.Value
-		if seen == nil && len(out) >= fewKeys {
-			seen = make(map[string]int, len(v.y.Content)/2)
-			for i, e := range out {
-				seen[e.Name] = i
-			}
-		}
-		before, twice := seen[name]
-		if seen == nil {
-			before = slices.IndexFunc(out, func(e Entry) bool { return e.Name == name })
-			twice = before >= 0
-		}
-		if twice {
-			key.Report("", "key %q stands in line %d already", Clip(name, 40), out[before].Key.y.Line)
+		if line, twice := seen[name]; twice {
+			key.Report("", "key %q stands in line %d already", Clip(name, 40), line)
 			continue
 		}
-		if seen != nil {
-			seen[name] = len(out)
-		}
+		seen[name] = key.y.Line
 		out = append(out, Entry{name, key, Value{v.s, v.y.Content[i+1]}})
 	}
 	return out
 }
-
-// fewKeys is up to how many keys of a map are compared one by one.
-const fewKeys = 16
 
 // Fields are the entries of a map whose keys are known before.
 type Fields struct {

@@ -60,7 +60,7 @@ func fill(row []Cell, width int, l Line) []Cell {
 // endsTable reports whether a line begins another block, which ends a table
 // even without a blank line between.
 func endsTable(l Line) bool {
-	if level, _ := heading(l); level > 0 {
+	if level, _ := l.Heading(); level > 0 {
 		return true
 	}
 	text := strings.TrimLeft(l.Text, " ")
@@ -113,13 +113,8 @@ func ruleWidth(text string) int {
 // splitRow cuts a row at its pipes; an escaped pipe does not cut.
 func splitRow(l Line) []Cell {
 	text := l.Text
-	from, to := 0, len(text)
-	for from < to && (text[from] == ' ' || text[from] == '\t') {
-		from++
-	}
-	for to > from && (text[to-1] == ' ' || text[to-1] == '\t') {
-		to--
-	}
+	from := len(text) - len(strings.TrimLeft(text, " \t"))
+	to := max(from, len(strings.TrimRight(text, " \t")))
 	if from < to && text[from] == '|' {
 		from++
 	}
@@ -132,17 +127,10 @@ func splitRow(l Line) []Cell {
 		if i < to && (text[i] != '|' || (i > 0 && text[i-1] == '\\')) {
 			continue
 		}
-		s, e := start, i
-		for s < e && (text[s] == ' ' || text[s] == '\t') {
-			s++
-		}
-		for e > s && (text[e-1] == ' ' || text[e-1] == '\t') {
-			e--
-		}
-		out = append(out, Cell{
-			Text: strings.ReplaceAll(text[s:e], `\|`, "|"), Line: l.No,
-			Start: l.Start + s, End: l.Start + e,
-		})
+		cell := strings.TrimLeft(text[start:i], " \t")
+		s := i - len(cell)
+		cell = strings.TrimRight(cell, " \t")
+		out = append(out, Cell{Text: strings.ReplaceAll(cell, `\|`, "|"), Line: l.No, Start: l.Start + s, End: l.Start + s + len(cell)})
 		start = i + 1
 	}
 	return out
@@ -187,7 +175,7 @@ const (
 func (s Section) Labels() []Label {
 	var out []Label
 	for _, l := range s.Lines() {
-		out = append(out, lineLabels(l)...)
+		out = append(out, l.Labels()...)
 	}
 	return out
 }
@@ -206,7 +194,8 @@ func (s Section) Label(keys ...string) (Label, bool) {
 	return Label{}, false
 }
 
-func lineLabels(l Line) []Label {
+// Labels returns the labels of a line.
+func (l Line) Labels() []Label {
 	text := strings.TrimLeft(strings.TrimSpace(l.Text), "> ")
 	if strings.HasPrefix(text, "|") {
 		if ruleWidth(text) > 0 {
@@ -224,7 +213,7 @@ func lineLabels(l Line) []Label {
 	if bold := boldLabels(text, l.No); len(bold) > 0 {
 		return bold
 	}
-	if level, _ := heading(l); level > 0 {
+	if level, _ := l.Heading(); level > 0 {
 		return nil
 	}
 	i := strings.Index(text, ":")

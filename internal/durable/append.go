@@ -13,14 +13,9 @@ func (s *Store) appendAt(p planned) error {
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(p.Content); err == nil {
-		// crash: edit-appended
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return s.fail("append to "+p.Path, err)
+	_, err = f.Write(p.Content)
+	// crash: edit-appended
+	return s.fail("append to "+p.Path, finish(f, err))
 }
 
 // appended says what has become of an append that was begun before a crash.
@@ -60,11 +55,6 @@ func (s *Store) completeAppend(p planned) error {
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteAt(p.Content, p.Offset); err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return s.fail("append to "+p.Path, err)
+	_, err = f.WriteAt(p.Content, p.Offset)
+	return s.fail("append to "+p.Path, finish(f, err))
 }

@@ -180,19 +180,10 @@ func (s *Store) writeIntent(plan []planned) error {
 		}
 		in.Edits = append(in.Edits, p)
 	}
-	b, err := sealedJSON(intentVersion, in)
-	if err != nil {
-		return err
-	}
-	return s.install(intentFile, b, nil)
+	return s.installJSON(intentFile, intentVersion, in)
 }
 
-func (s *Store) clearIntent() error {
-	if err := s.fail("clear the intent", s.fs.Remove(intentFile)); err != nil {
-		return err
-	}
-	return s.syncDirs(intentFile)
-}
+func (s *Store) clearIntent() error { return s.remove("clear the intent", intentFile) }
 
 // carryOut makes the changes: first all new contents, then all renames, then
 // the folders. checked tells that nothing was recorded yet, so that a file that

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
-
-	"reprise"
 )
 
 // The kinds that a log writes for itself.
@@ -216,54 +213,13 @@ type tail struct {
 	torn  []byte // what a crash left behind it
 	stale []Note
 	notes []Note
-	last  Mark    // of the last record that is not of the log itself
-	read  *passed // the files before the last one; nil if something in them does not count
-	again bool    // some of them were read before, and their records are left out
-}
-
-// passed are files of a log that were read and found whole, from its first one on.
-type passed struct {
-	sums  []reprise.Hash
-	chain chain // behind them
-	last  Mark
-}
-
-// again reports whether a log begins with the very files that were read before.
-func (p *passed) again(s *Store, segs []segment, a anchor) (bool, error) {
-	if p == nil || len(p.sums) >= len(segs) || a.Seq != 0 && a.Seq <= p.chain.seq {
-		return false, nil
-	}
-	for i, sum := range p.sums {
-		if segs[i].size < 0 {
-			return false, nil
-		}
-		b, _, err := s.readFile(segs[i].path)
-		if err != nil || reprise.HashOf(b) != sum {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// next are the files that were read with one more.
-func (t *tail) next(b []byte) *passed {
-	var sums []reprise.Hash
-	if t.read != nil {
-		sums = slices.Clip(t.read.sums)
-	}
-	return &passed{append(sums, reprise.HashOf(b)), *t.chain, t.last}
+	last  Mark // of the last record that is not of the log itself
 }
 
 // walk reads a log from its beginning and hands every record that counts to fn.
 // It returns a *DamageError for anything that a crash cannot have left: files
 // that are missing or were emptied among it. fn may be nil.
 func (s *Store) walk(name string, fn func(frame, string, int64) error) (*tail, error) {
-	return s.walkBehind(name, nil, fn)
-}
-
-// walkBehind is walk without the records of files that were read before, where the log still
-// begins with them.
-func (s *Store) walkBehind(name string, before *passed, fn func(frame, string, int64) error) (*tail, error) {
 	// The anchor is read first: records that come later are only more.
 	a, damaged, err := s.readAnchor(anchorPath(name))
 	if err != nil && !missing(err) {
@@ -282,17 +238,7 @@ func (s *Store) walkBehind(name string, before *passed, fn func(frame, string, i
 		// read says below what is missing.
 		return t, &DamageError{Log: name, Path: segmentPath(name, 1), Cause: "the file is missing"}
 	}
-	if t.again, err = before.again(s, t.segs, a); err != nil {
-		return t, err
-	}
-	if t.again {
-		*t.chain, t.last, t.read = before.chain, before.last, before
-		t.chain.anchor, t.chain.reached = a, a.Seq == 0
-	}
 	for i, seg := range t.segs {
-		if t.again && i < len(before.sums) {
-			continue
-		}
 		if seg.size < 0 {
 			return t, &DamageError{Log: name, Path: seg.path, Cause: "the file is missing"}
 		}
@@ -300,16 +246,9 @@ func (s *Store) walkBehind(name string, before *passed, fn func(frame, string, i
 		if err != nil {
 			return t, err
 		}
-		last := i == len(t.segs)-1
-		if err := s.walkSegment(t, name, seg, b, last, fn); err != nil {
+		if err := s.walkSegment(t, name, seg, b, i == len(t.segs)-1, fn); err != nil {
 			return t, err
 		}
-		if !last {
-			t.read = t.next(b)
-		}
-	}
-	if len(t.stale) > 0 || len(t.chain.lost) > 0 {
-		t.read = nil // what is told of it is told each time
 	}
 	if err := t.chain.end(); err != nil {
 		where := anchorPath(name)

@@ -154,14 +154,14 @@ func validName(name string) bool {
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
 }
 
-// sealedJSON frames a value as one line; openJSON is its inverse. path is for
-// the error only.
-func sealedJSON(version string, v any) ([]byte, error) {
+// installJSON replaces a file of the state by one line that frames a value; openJSON reads
+// that line. path is for the error only.
+func (s *Store) installJSON(name, version string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return append(seal(version, string(b)), '\n'), nil
+	return s.install(name, append(seal(version, string(b)), '\n'), nil)
 }
 
 func openJSON(path, version string, b []byte, v any) error {

@@ -41,27 +41,23 @@ func (d *DryRun) Open(name string) (fs.File, error) {
 	if changed {
 		return newView(Info{Name: path.Base(name), Mode: 0o644}, b), nil
 	}
-	f, err := d.under.Open(name)
+	made := d.inside(name)
+	if len(made) == 0 {
+		return d.under.Open(name)
+	}
+	there, err := fs.ReadDir(d.under, name)
 	if err != nil && !missing(err) {
 		return nil, err
 	}
-	made := d.inside(name)
-	if len(made) == 0 {
-		return f, err
+	for _, e := range there {
+		if have, ok := made[e.Name()]; !ok || have.IsDir() {
+			made[e.Name()] = e
+		}
 	}
 	list := &viewDir{view: view{info: Info{Name: path.Base(name), Mode: fs.ModeDir | 0o755}}}
-	if err == nil {
-		defer f.Close()
-		if list.entries, list.info, err = d.entries(f); err != nil {
-			return nil, err
-		}
+	if at, err := fs.Stat(d.under, name); err == nil {
+		list.info = Info{Name: at.Name(), Mode: at.Mode(), Size: at.Size(), ModTime: at.ModTime()}
 	}
-	for _, e := range list.entries {
-		if have, ok := made[e.Name]; !ok || have.Mode.IsDir() {
-			made[e.Name] = e
-		}
-	}
-	list.entries = list.entries[:0]
 	for _, e := range slices.Sorted(maps.Keys(made)) {
 		list.entries = append(list.entries, made[e])
 	}
@@ -85,10 +81,10 @@ func (d *DryRun) Stat(name string) (fs.FileInfo, error) {
 }
 
 // inside lists what the edits made or changed right in a folder.
-func (d *DryRun) inside(dir string) map[string]Info {
+func (d *DryRun) inside(dir string) map[string]fs.DirEntry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	made := map[string]Info{}
+	made := map[string]fs.DirEntry{}
 	for name, b := range d.now {
 		rest := name
 		if dir != "." {
@@ -99,36 +95,12 @@ func (d *DryRun) inside(dir string) map[string]Info {
 			rest = below
 		}
 		if first, _, deeper := strings.Cut(rest, "/"); deeper {
-			made[first] = Info{Name: first, Mode: fs.ModeDir | 0o755}
+			made[first] = entryOf(Info{Name: first, Mode: fs.ModeDir | 0o755})
 		} else {
-			made[first] = Info{Name: first, Mode: 0o644, Size: int64(len(b))}
+			made[first] = entryOf(Info{Name: first, Mode: 0o644, Size: int64(len(b))})
 		}
 	}
 	return made
-}
-
-// entries lists a folder of the store below.
-func (d *DryRun) entries(f fs.File) ([]Info, Info, error) {
-	of := func(i fs.FileInfo) Info {
-		return Info{Name: i.Name(), Mode: i.Mode(), Size: i.Size(), ModTime: i.ModTime()}
-	}
-	at, err := f.Stat()
-	if err != nil {
-		return nil, Info{}, err
-	}
-	dir, ok := f.(fs.ReadDirFile)
-	if !ok {
-		return nil, Info{}, &NotRegularError{Path: at.Name(), Mode: at.Mode()}
-	}
-	list, err := dir.ReadDir(-1)
-	var out []Info
-	for _, e := range list {
-		// One that is gone by now is no longer listed.
-		if i, err := e.Info(); err == nil {
-			out = append(out, of(i))
-		}
-	}
-	return out, of(at), err
 }
 
 // Apply checks the edits as the store would and keeps them.

@@ -10,14 +10,14 @@ import (
 )
 
 // Diff shows the change of one file as a unified diff, "" if there is none. A
-// nil before stands for a file that does not exist, and so does one of binary content
-// where text takes its place: the text is what there is to see.
+// nil before stands for a file that does not exist. Where text takes the place of text with
+// NUL bytes, what is left of it is what there is to see.
 func Diff(name string, before, after []byte) string {
 	if bytes.Equal(before, after) && (before == nil) == (after == nil) {
 		return ""
 	}
 	if bytes.IndexByte(before, 0) >= 0 && bytes.IndexByte(after, 0) < 0 {
-		before = nil
+		before = append([]byte{}, bytes.ReplaceAll(before, []byte{0}, nil)...)
 	}
 	from, to := "a/"+name, "b/"+name
 	if before == nil {
@@ -26,7 +26,7 @@ func Diff(name string, before, after []byte) string {
 	switch {
 	case bytes.IndexByte(before, 0) >= 0 || bytes.IndexByte(after, 0) >= 0:
 		return fmt.Sprintf("Binary files %s and %s differ\n", from, to)
-	case len(before) == 0 && len(after) == 0:
+	case bytes.Equal(before, after):
 		return fmt.Sprintf("--- %s\n+++ %s\n", from, to)
 	}
 	return udiff.Unified(from, to, string(before), string(after))

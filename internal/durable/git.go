@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha1"
@@ -103,6 +104,16 @@ func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
 
 // run gives what a command printed.
 func (g *git) run(ctx context.Context, input io.Reader, args ...string) ([]byte, error) {
+	var out []byte
+	err := g.stream(ctx, input, func(pipe io.Reader) (err error) {
+		out, err = io.ReadAll(pipe)
+		return err
+	}, args...)
+	return out, err
+}
+
+// stream hands what a command prints to read, whose error ends the command.
+func (g *git) stream(ctx context.Context, input io.Reader, read func(io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitLimit)
 	defer cancel()
 	cmd := g.command(ctx, args...)
@@ -113,12 +124,15 @@ func (g *git) run(ctx context.Context, input io.Reader, args ...string) ([]byte,
 	if err == nil {
 		err = cmd.Start()
 	}
-	var out []byte
 	if err == nil {
-		out, err = io.ReadAll(pipe)
+		if err := read(pipe); err != nil {
+			cancel() // its output is no longer read, so git would block
+			_ = cmd.Wait()
+			return err
+		}
 		// One that ended well and whose output was read to the end has answered.
-		if ended := cmd.Wait(); err == nil && !errors.Is(ended, exec.ErrWaitDelay) {
-			err = ended
+		if err = cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
+			err = nil
 		}
 	}
 	if line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n"); err != nil && line != "" {
@@ -127,7 +141,7 @@ func (g *git) run(ctx context.Context, input io.Reader, args ...string) ([]byte,
 	if err != nil {
 		err = fmt.Errorf("git %s: %w", args[0], err)
 	}
-	return out, err
+	return err
 }
 
 // code is with what a command that ran to its end failed, and -1 for one that did not.
@@ -186,47 +200,21 @@ func (g *git) blobs(ctx context.Context, names []string, fn func(i int, content 
 	if len(names) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, gitLimit)
-	defer cancel()
-	cmd := g.command(ctx, "cat-file", "--batch")
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	err = readBlobs(out, len(names), fn)
-	if err != nil {
-		cancel()
-	}
-	return errors.Join(err, ignoreIf(err != nil, cmd.Wait()))
+	return g.stream(ctx, strings.NewReader(strings.Join(names, "\n")+"\n"), func(out io.Reader) error {
+		return readBlobs(bufio.NewReader(out), len(names), fn)
+	}, "cat-file", "--batch")
 }
 
-func ignoreIf(yes bool, err error) error {
-	if yes {
-		return nil
-	}
-	return err
-}
-
-func readBlobs(r io.Reader, n int, fn func(int, []byte) error) error {
+func readBlobs(r *bufio.Reader, n int, fn func(int, []byte) error) error {
 	for i := range n {
-		var header []byte
-		for one := make([]byte, 1); ; {
-			if _, err := io.ReadFull(r, one); err != nil {
-				return fmt.Errorf("git cat-file: %w", err)
-			}
-			if one[0] == '\n' {
-				break
-			}
-			header = append(header, one[0])
+		header, err := r.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("git cat-file: %w", err)
 		}
 		var name, kind string
 		var size int64
-		if _, err := fmt.Sscanf(string(header), "%s %s %d", &name, &kind, &size); err != nil || kind != "blob" {
-			return fmt.Errorf("git cat-file: %q is no content", header)
+		if _, err := fmt.Sscanf(header, "%s %s %d", &name, &kind, &size); err != nil || kind != "blob" {
+			return fmt.Errorf("git cat-file: %q is no content", strings.TrimSpace(header))
 		}
 		content := make([]byte, size+1)
 		if _, err := io.ReadFull(r, content); err != nil {
@@ -242,20 +230,14 @@ func readBlobs(r io.Reader, n int, fn func(int, []byte) error) error {
 // quoteGit writes a path so that fast-import reads any byte of it.
 func quoteGit(name string) string {
 	var b strings.Builder
-	b.WriteByte('"')
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < 0x20 || c >= 0x7f:
+	for _, c := range []byte(name) {
+		if c == '"' || c == '\\' || c < 0x20 || c >= 0x7f {
 			fmt.Fprintf(&b, `\%03o`, c)
-		default:
+		} else {
 			b.WriteByte(c)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return `"` + b.String() + `"`
 }
 
 // stage puts entries back into the index. One that is there already keeps what git noted of

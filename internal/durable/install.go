@@ -61,6 +61,14 @@ func (s *Store) syncDirs(name string) error {
 	return s.fail("sync "+dir, s.fs.SyncDir(dir))
 }
 
+// remove removes a file of the state, durably.
+func (s *Store) remove(op, name string) error {
+	if err := s.fail(op, s.fs.Remove(name)); err != nil {
+		return err
+	}
+	return s.syncDirs(name)
+}
+
 // sweep removes temporary files that a dead process left in a folder. Only the
 // holder of the lease may call it, once per folder.
 func (s *Store) sweep(dir string) error {
@@ -123,14 +131,8 @@ func (s *Store) stage(name string, content []byte, like *Info) (string, error) {
 	if err == nil && like != nil {
 		err = f.SetLike(*like)
 	}
-	if err == nil {
-		err = f.Sync()
-	}
 	// crash: temp-written
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := finish(f, err); err != nil {
 		s.discard(temp)
 		return "", s.fail("replace "+name, err)
 	}
@@ -152,6 +154,17 @@ func writeAll(f File, b []byte) error {
 		b = b[n:]
 	}
 	return nil
+}
+
+// finish makes durable what was written to a file, if it was, and closes it.
+func finish(f File, err error) error {
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // install replaces a file of the state: temporary file, fsync, rename, fsync of
@@ -181,10 +194,16 @@ func isState(name string) bool {
 }
 
 // copyAside keeps a copy of a file that is about to be changed by recovery or
-// repair, as NAME.broken-N, and gives its name. The same content is kept once.
+// repair, as NAME.broken-N, and gives its name.
 func (s *Store) copyAside(name string, content []byte) (string, error) {
+	return s.keepAs(name, ".broken-%d", content)
+}
+
+// keepAs keeps a content under the first free of the names that end in a number, and gives
+// that. The same content is kept once.
+func (s *Store) keepAs(name, numbered string, content []byte) (string, error) {
 	for n := 1; n < 10_000; n++ {
-		kept := fmt.Sprintf("%s.broken-%d", name, n)
+		kept := name + fmt.Sprintf(numbered, n)
 		have, _, err := s.readFile(kept)
 		if err == nil && string(have) == string(content) {
 			return kept, nil

@@ -334,9 +334,5 @@ func (s *Store) writeStamp(rep *Report) error {
 	case !missing(err):
 		rep.note(stampFile, "it cannot be read and is written anew: %v", err)
 	}
-	b, err := sealedJSON(stampVersion, want)
-	if err != nil {
-		return err
-	}
-	return s.install(stampFile, b, nil)
+	return s.installJSON(stampFile, stampVersion, want)
 }

@@ -67,14 +67,8 @@ func (l *Log) Lost() []Lost { return l.lost }
 //
 // If the process dies here, the log is the old or the new one, and opening it
 // again gives the same records.
-func (s *Store) Log(name string) (*Log, error) { return s.OpenLog(name, nil) }
-
-// OpenLog opens a log as Log does and hands the records that count to fn on the
-// way, in order, so that it need not be read twice. Payloads are as they were
-// appended and belong to fn during its call only. An error of fn ends it, and
-// nothing is changed. fn must not use the store.
-func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
-	return s.OpenLogAfter(name, Mark{}, func(bool) func(Record) error { return fn })
+func (s *Store) Log(name string) (*Log, error) {
+	return s.OpenLogAfter(name, Mark{}, func(bool) func(Record) error { return nil })
 }
 
 // Mark names a record of a log and with it all that stand before it, because each names
@@ -82,14 +76,13 @@ func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
 type Mark struct {
 	seq  uint64
 	hash chainHash
-	read *passed
 }
 
-func (m Mark) names(other Mark) bool { return m.seq == other.seq && m.hash == other.hash }
-
-// OpenLogAfter is OpenLog for who knows what stands up to a mark: where the log has that
-// very record, only what stands behind it is handed out. reader is told that before
-// anything is. Files of the log that are as they were then are not checked again.
+// OpenLogAfter opens a log as Log does and hands the records that count to a reader on the
+// way, in order, so that it need not be read twice. Where the log has the very record that
+// after names, only what stands behind it is handed out; reader is told that before anything
+// is. Payloads are as they were appended and belong to the reader during its call only. An
+// error of it ends the opening, and nothing is changed. It must not use the store.
 func (s *Store) OpenLogAfter(name string, after Mark, reader func(known bool) func(Record) error) (*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +103,7 @@ func (s *Store) OpenLogAfter(name string, after Mark, reader func(known bool) fu
 	if err := s.sweep(journalDir); err != nil {
 		return nil, err
 	}
-	t, last, err := s.walkAfter(name, after, reader)
+	t, err := s.walkAfter(name, after, reader)
 	var damage *DamageError
 	if errors.As(err, &damage) && t != nil && len(t.whole) > 0 && len(t.segs) > 0 {
 		kept, keepErr := s.keepDamaged(damage)
@@ -120,7 +113,7 @@ func (s *Store) OpenLogAfter(name string, after Mark, reader func(known bool) fu
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{s: s, name: name, notes: append(t.notes, t.stale...), lost: t.chain.lost, opened: last}
+	l := &Log{s: s, name: name, notes: append(t.notes, t.stale...), lost: t.chain.lost, opened: t.last}
 	if err := l.begin(t); err != nil {
 		if l.f != nil {
 			l.f.Close()
@@ -132,53 +125,44 @@ func (s *Store) OpenLogAfter(name string, after Mark, reader func(known bool) fu
 }
 
 // walkAfter is walk for a reader, which gets only what stands behind a mark if the log has
-// that. last names the last record that is not of the log itself.
-func (s *Store) walkAfter(name string, after Mark, reader func(known bool) func(Record) error) (t *tail, last Mark, err error) {
+// that.
+func (s *Store) walkAfter(name string, after Mark, reader func(known bool) func(Record) error) (*tail, error) {
 	type found struct {
 		frame
 		file string
 		off  int64
 	}
-	var all []found
-	behind := 0 // where what stands behind the mark begins
+	var behind []found
 	known := false
 	var hand func(frame, string, int64) error
 	if after == (Mark{}) {
 		hand = s.handing(name, reader(false))
 	}
-	t, err = s.walkBehind(name, after.read, func(f frame, file string, off int64) error {
-		if f.kind[0] == '_' {
-			return nil
-		}
-		if after == (Mark{}) {
+	t, err := s.walk(name, func(f frame, file string, off int64) error {
+		switch {
+		case f.kind[0] == '_':
+		case hand != nil:
 			return hand(f, file, off)
-		}
-		all = append(all, found{f, file, off})
-		if after.names(Mark{seq: f.seq, hash: f.hash}) {
-			behind, known = len(all), true
+		case known:
+			behind = append(behind, found{f, file, off})
+		default:
+			known = after == Mark{f.seq, f.hash}
 		}
 		return nil
 	})
-	if t != nil {
-		last = Mark{t.last.seq, t.last.hash, t.read}
+	if err != nil || hand != nil {
+		return t, err
 	}
-	if err != nil || after == (Mark{}) {
-		return t, last, err
+	if !known || len(t.chain.lost) > 0 { // what a repair gave up may have been known before
+		return s.walkAfter(name, Mark{}, reader)
 	}
-	known = known || t.again && after.read.last.names(after)
-	if len(t.chain.lost) > 0 {
-		behind, known = 0, false // what a repair gave up may have been known before
-	}
-	if t.again && !known {
-		return s.walkAfter(name, Mark{}, reader) // it goes on in another way
-	}
-	hand = s.handing(name, reader(known))
-	for _, f := range all[behind:] {
+	hand = s.handing(name, reader(true))
+	for _, f := range behind {
 		if err := hand(f.frame, f.file, f.off); err != nil {
-			return t, last, err
+			return t, err
 		}
 	}
-	return t, last, nil
+	return t, nil
 }
 
 // handing gives what is called with each record for a reader.

@@ -32,6 +32,9 @@ func isFullErrno(error) bool { return false }
 
 func mayWrite(string) error { return errors.ErrUnsupported }
 
+// excludes cannot be tried without changing something on this system.
+func excludes(string) (bool, error) { return true, nil }
+
 func freeSpace(string) (bytes uint64, files uint64, err error) { return 0, 0, errors.ErrUnsupported }
 
 func syncFile(f *os.File) error { return f.Sync() }

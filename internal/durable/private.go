@@ -32,9 +32,7 @@ func UpdatePrivate(name string, change func(old []byte) ([]byte, error)) error {
 	if err != nil {
 		return fmt.Errorf("update %s: %w", name, err)
 	}
-	if d, ok := disk.(*osFS); ok {
-		defer d.root.Close()
-	}
+	defer disk.(*osFS).close()
 	if err := updatePrivate(disk, filepath.Base(name), change); err != nil {
 		return fmt.Errorf("update %s: %w", name, err)
 	}
@@ -50,9 +48,7 @@ func ReadPrivate(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := disk.(*osFS); ok {
-		defer d.root.Close()
-	}
+	defer disk.(*osFS).close()
 	return readPrivate(disk, filepath.Base(name))
 }
 
@@ -112,14 +108,7 @@ func updatePrivate(disk FS, name string, change func(old []byte) ([]byte, error)
 	if err != nil {
 		return err
 	}
-	err = writeAll(f, content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := finish(f, writeAll(f, content)); err != nil {
 		return errors.Join(err, disk.Remove(temp))
 	}
 	if err := disk.Rename(temp, name); err != nil {

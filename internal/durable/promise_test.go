@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"reprise"
@@ -333,5 +334,42 @@ func TestAn_undo_that_is_refused_or_cut_off_loses_nothing(t *testing.T) {
 	}
 	if refs := strings.Fields(gitIn(t, dir, "for-each-ref", "--format=%(objectname)", "refs/reprise/was")); !slices.Contains(refs, head) {
 		t.Errorf("%s is kept by none of %q", head, refs)
+	}
+}
+
+// failing is a disk on which one rename fails.
+type failing struct {
+	durable.FS
+	fails bool
+}
+
+func (d *failing) Rename(from, to string) error {
+	if d.fails {
+		d.fails = false
+		return syscall.EIO
+	}
+	return d.FS.Rename(from, to)
+}
+
+// A later success would hide the loss.
+func TestAfter_a_failed_write_nothing_more_is_written(t *testing.T) {
+	t.Parallel()
+	disk := &failing{FS: crashfs.New()}
+	s := durable.OpenOn(disk, testOptions())
+	if _, err := s.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Apply(t.Context(), []reprise.Edit{{Path: "a.md", Content: []byte("a")}}); err != nil {
+		t.Fatal(err)
+	}
+	disk.fails = true
+	if err := s.Apply(t.Context(), []reprise.Edit{{Path: "b.md", Content: []byte("b")}}); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("a rename that failed: %v", err)
+	}
+	if err := s.Apply(t.Context(), []reprise.Edit{{Path: "c.md", Content: []byte("c")}}); !errors.Is(err, durable.ErrPoisoned) {
+		t.Errorf("written after it: %v", err)
+	}
+	if _, err := disk.Stat("c.md"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("c.md: %v", err)
 	}
 }

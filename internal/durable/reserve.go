@@ -2,7 +2,6 @@ package durable
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 )
@@ -34,10 +33,7 @@ func (s *Store) writeReserve() error {
 	for left := s.o.Reserve; left > 0 && err == nil; left -= int64(len(block)) {
 		_, err = f.Write(block[:min(int64(len(block)), left)])
 	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return finish(f, err)
 }
 
 // RecordFull is for the moment when the disk is full and the store is poisoned:
@@ -79,8 +75,5 @@ func (s *Store) ForgetStopped() error {
 	if _, err := s.fs.Stat(stoppedFile); missing(err) {
 		return nil
 	}
-	if err := s.fail("remove "+stoppedFile, s.fs.Remove(stoppedFile)); err != nil {
-		return err
-	}
-	return s.syncDirs(stoppedFile)
+	return s.remove("remove "+stoppedFile, stoppedFile)
 }

@@ -3,7 +3,6 @@ package durable
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"path"
 	"syscall"
 
@@ -58,7 +57,7 @@ func (s *Store) rollForward(rep *Report) error {
 		return err
 	}
 	if len(clashes) > 0 {
-		kept, err := s.keepConflict(b)
+		kept, err := s.keepAs(conflictDir, "/%04d", b) // all of it, so that no content is lost
 		if err != nil {
 			return err
 		}
@@ -127,24 +126,4 @@ func (s *Store) rollAppend(p planned, have []byte, clash func(string) *Conflict,
 		rep.RolledForward = append(rep.RolledForward, p.Path)
 	}
 	return nil, s.completeAppend(p)
-}
-
-// keepConflict keeps the whole intent, so that no content is lost.
-func (s *Store) keepConflict(b []byte) (string, error) {
-	if err := s.makeDirs(conflictDir, 0o700); err != nil {
-		return "", err
-	}
-	for n := 1; ; n++ {
-		name := path.Join(conflictDir, fmt.Sprintf("%04d", n))
-		have, _, err := s.readFile(name)
-		if err == nil && bytes.Equal(have, b) {
-			return name, nil
-		}
-		if missing(err) {
-			return name, s.install(name, b, nil)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
 }

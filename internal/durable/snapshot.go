@@ -191,11 +191,7 @@ func (s *Store) snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, err
 		}
 	}
 	// crash: snapshot-contents-durable
-	b, err := sealedJSON(snapshotVersion, snap)
-	if err != nil {
-		return nil, err
-	}
-	return snap, s.install(snapshotPath(id), b, nil)
+	return snap, s.installJSON(snapshotPath(id), snapshotVersion, snap)
 }
 
 // nextSnapshot numbers snapshots; the number of one that was never completed is
@@ -243,21 +239,6 @@ func (s *Store) Snapshots() ([]Snapshot, error) {
 	return out, err
 }
 
-// Before gives the last snapshot that was taken before a time, nil if there is none.
-func (s *Store) Before(at time.Time) (*Snapshot, error) {
-	ids, err := s.snapshotIDs()
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range slices.Backward(ids) {
-		snap, err := s.loadSnapshot(id)
-		if err != nil || !snap.At.After(at) {
-			return snap, err
-		}
-	}
-	return nil, nil
-}
-
 // Base gives the last snapshot before something that a holder of the lease began at a time, nil if
 // there is none. later reports that a later holder has taken one since.
 func (s *Store) Base(at time.Time, gen uint64) (snap *Snapshot, later bool, err error) {
@@ -279,94 +260,41 @@ func (s *Store) Base(at time.Time, gen uint64) (snap *Snapshot, later bool, err 
 	return nil, false, nil
 }
 
-// Unlike gives those of the files that are not as the tree of a snapshot has them, each with the
-// name of git for what that has. Git is not asked.
-func (s *Store) Unlike(snap *Snapshot, names map[string]bool) map[string]string {
-	out := map[string]string{}
+// Since gives the files that are not as the tree of a snapshot has them, each with the name of git
+// for what that has: "" for one that it would have kept and that was not there.
+func (s *Store) Since(ctx context.Context, snap *Snapshot, counts func(name string) bool) (map[string]string, error) {
+	out, had := map[string]string{}, map[string]bool{}
 	for _, e := range snap.Tree.Entries {
-		if !names[string(e.Path)] || !e.Mode.IsRegular() {
+		name := string(e.Path)
+		had[name] = true
+		if !e.Mode.IsRegular() || !counts(name) {
 			continue
 		}
-		if _, content, _ := s.readEntry(string(e.Path), maxFile); content == nil || blobName(content, len(e.Blob)) != e.Blob {
-			out[string(e.Path)] = e.Blob
+		if _, content, _ := s.readEntry(name, maxFile); content == nil || blobName(content, len(e.Blob)) != e.Blob {
+			out[name] = e.Blob
 		}
-	}
-	return out
-}
-
-// Gone gives those of the files in the tree of a snapshot that are no longer there, each with the
-// name of git for what that has. Git is not asked.
-func (s *Store) Gone(snap *Snapshot, counts func(name string) bool) map[string]string {
-	out := map[string]string{}
-	for _, e := range snap.Tree.Entries {
-		if !e.Mode.IsRegular() || !counts(string(e.Path)) {
-			continue
-		}
-		if _, err := s.fs.Stat(string(e.Path)); missing(err) {
-			out[string(e.Path)] = e.Blob
-		}
-	}
-	return out
-}
-
-// Fresh gives those of the files that are there now and were not when a snapshot was taken: that
-// would have kept them, as git does not ignore them or they are in a place it keeps all the same.
-func (s *Store) Fresh(ctx context.Context, snap *Snapshot, names map[string]bool) (out []string, err error) {
-	had := map[string]bool{}
-	for _, e := range snap.Tree.Entries {
-		had[string(e.Path)] = true
 	}
 	for _, l := range snap.Left { // whether there was something in it is unknown
 		had[strings.TrimSuffix(string(l.Path), "/")] = true
 	}
-	var asked []string
-	for name, counts := range names {
-		known := false
+	g, err := openGit(ctx, s.dir)
+	if err != nil {
+		return nil, err
+	}
+	names, _, err := s.treeFiles(ctx, g, snap.Ignored, &Snapshot{})
+	for _, name := range names {
+		known := !counts(name)
 		for at := name; at != "." && at != "/" && !known; at = path.Dir(at) {
 			known = had[at]
 		}
-		if known || !counts {
+		if known {
 			continue
 		}
-		if entry, content, _ := s.readEntry(name, snap.MaxFile); content == nil || !entry.Mode.IsRegular() {
-			continue
-		}
-		if snap.keeps(name) {
-			out = append(out, name)
-		} else {
-			asked = append(asked, name)
-		}
-	}
-	if len(asked) == 0 {
-		return out, nil
-	}
-	g, err := openGit(ctx, s.dir)
-	if err != nil {
-		return out, err
-	}
-	listed, _, err := s.treeFiles(ctx, g, nil, snap)
-	for _, name := range asked {
-		if _, is := slices.BinarySearch(listed, name); is {
-			out = append(out, name)
+		if entry, content, _ := s.readEntry(name, snap.MaxFile); content != nil && entry.Mode.IsRegular() {
+			out[name] = ""
 		}
 	}
 	return out, err
-}
-
-// Within lists the files in the places of which a snapshot keeps what git ignores.
-func (s *Store) Within(snap *Snapshot) (names []string, err error) {
-	var none Snapshot
-	for _, place := range snap.Ignored {
-		if err := s.addIgnored(place, &names, &none); err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
-}
-
-// keeps reports whether a snapshot keeps a file though git may ignore it.
-func (snap *Snapshot) keeps(name string) bool {
-	return slices.ContainsFunc(snap.Ignored, func(place string) bool { return name == place || strings.HasPrefix(name, place+"/") })
 }
 
 func (s *Store) loadSnapshot(id string) (*Snapshot, error) {

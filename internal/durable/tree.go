@@ -43,12 +43,12 @@ func (s *Store) keepTrees(ctx context.Context, snap *Snapshot, o SnapshotOptions
 		c := *snap.Runs[i].Checkout // the caller's stays as it is
 		snap.Runs[i].Checkout = &c
 		at := fmt.Sprintf("%s-%d", ref, i+1)
-		if c.Path == "" && c.Commit != "" {
-			if _, err := g.run(ctx, nil, "update-ref", at, c.Commit); err != nil {
-				return err
-			}
-		}
 		if c.Path == "" {
+			if c.Commit != "" {
+				if _, err := g.run(ctx, nil, "update-ref", at, c.Commit); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		in, err := s.gitAt(ctx, c.Path)

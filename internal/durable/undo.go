@@ -115,10 +115,7 @@ func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, o UndoOptio
 		return err
 	}
 	// crash: undo-done
-	if err := s.fail("end the undo", s.fs.Remove(undoFile)); err != nil {
-		return err
-	}
-	return s.syncDirs(undoFile)
+	return s.remove("end the undo", undoFile)
 }
 
 // restoreFiles brings the state files back, all at once.
@@ -141,6 +138,7 @@ func (s *Store) restoreFiles(snap *Snapshot, o UndoOptions, rep *UndoReport) err
 				return err
 			}
 			rep.Archived = append(rep.Archived, to)
+			s.dropEmpty(f.Path)
 			continue
 		}
 		content, err := s.getObject(f.Hash)
@@ -185,7 +183,6 @@ func (s *Store) PlanUndo(ctx context.Context, snap *Snapshot) (back, appeared []
 	if err != nil {
 		return nil, nil, err
 	}
-	then := known(snap, snap.Tree)
 	for _, e := range snap.Tree.Entries {
 		if !s.entryIs(g, e) {
 			back = append(back, string(e.Path))
@@ -193,18 +190,14 @@ func (s *Store) PlanUndo(ctx context.Context, snap *Snapshot) (back, appeared []
 	}
 	var none Snapshot
 	names, _, err := s.treeFiles(ctx, g, snap.Ignored, &none)
-	for _, name := range names {
-		if _, statErr := s.fs.Stat(name); statErr == nil && !then[GitPath(name)] && treeName(name) {
-			appeared = append(appeared, name)
-		}
-	}
+	appeared = append(appeared, s.appeared(snap, snap.Tree, names)...)
 	slices.Sort(back)
 	slices.Sort(appeared)
 	return slices.Compact(back), slices.Compact(appeared), err
 }
 
-// known are the paths that a snapshot says something of.
-func known(snap *Snapshot, tree *TreeState) map[GitPath]bool {
+// appeared are those of the files that are there and that a snapshot says nothing of.
+func (s *Store) appeared(snap *Snapshot, tree *TreeState, names []string) []string {
 	then := map[GitPath]bool{}
 	for _, e := range tree.Entries {
 		then[e.Path] = true
@@ -215,7 +208,10 @@ func known(snap *Snapshot, tree *TreeState) map[GitPath]bool {
 	for _, f := range snap.Files {
 		then[GitPath(f.Path)] = true
 	}
-	return then
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, err := s.fs.Stat(name)
+		return err != nil || then[GitPath(name)] || !treeName(name)
+	})
 }
 
 // restoreTrees brings back the working tree and those of the runs' checkouts.
@@ -224,9 +220,12 @@ func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, o Undo
 	if err != nil {
 		return err
 	}
-	now := append([]TreeEntry(nil), before.Tree.Entries...)
+	var now []string
+	for _, e := range before.Tree.Entries {
+		now = append(now, string(e.Path))
+	}
 	for _, l := range before.Left {
-		now = append(now, TreeEntry{Path: l.Path})
+		now = append(now, string(l.Path))
 	}
 	if err := s.restoreTree(ctx, g, snap, snap.Tree, now, before.ID, o, rep); err != nil {
 		return err
@@ -259,25 +258,21 @@ func (s *Store) restoreCheckout(ctx context.Context, g *git, snap *Snapshot, c *
 		return err
 	}
 	var none Snapshot
-	names, _, err := s.treeFiles(ctx, in, []string{c.State}, &none)
+	now, _, err := s.treeFiles(ctx, in, []string{c.State}, &none)
 	if err != nil {
 		return err
-	}
-	var now []TreeEntry
-	for _, name := range names {
-		now = append(now, TreeEntry{Path: GitPath(name)})
 	}
 	return s.restoreTree(ctx, in, snap, c.Tree, now, was, UndoOptions{All: true}, rep)
 }
 
 // restoreTree brings back one tree. now is what is there, was the name under which
 // the commit is kept that its branch points to.
-func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, now []TreeEntry, was string, o UndoOptions, rep *UndoReport) error {
+func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, now []string, was string, o UndoOptions, rep *UndoReport) error {
 	if _, err := os.Lstat(filepath.Join(g.gitDir, "index.lock")); err == nil {
 		return errors.New("undo: git is at work here (index.lock exists)")
 	}
-	now = slices.DeleteFunc(now, func(e TreeEntry) bool { return o.Keep[string(e.Path)] })
-	if err := s.archiveNew(snap, tree, now, rep); err != nil {
+	now = slices.DeleteFunc(now, func(name string) bool { return o.Keep[name] })
+	if err := s.archiveNew(s.appeared(snap, tree, now), rep); err != nil {
 		return err
 	}
 	if err := s.restoreEntries(ctx, g, snap.ID, tree, o, rep); err != nil || o.KeepHead {
@@ -297,28 +292,35 @@ func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *T
 }
 
 // archiveNew moves away what is there now and was not there then.
-func (s *Store) archiveNew(snap *Snapshot, tree *TreeState, now []TreeEntry, rep *UndoReport) error {
-	then := known(snap, tree)
-	for _, e := range now {
-		name := string(e.Path)
-		if then[e.Path] || !treeName(name) {
-			continue
-		}
+func (s *Store) archiveNew(names []string, rep *UndoReport) error {
+	for _, name := range names {
 		if _, err := s.fs.Stat(name); err != nil {
-			continue
+			continue // it was in a folder that has been moved
 		}
 		to, err := s.archiveAny(name)
 		var secret *SecretError
 		if errors.As(err, &secret) {
-			rep.Left = append(rep.Left, Left{Path: e.Path, Why: "it holds secrets and stays"})
+			rep.Left = append(rep.Left, Left{Path: GitPath(name), Why: "it holds secrets and stays"})
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		rep.Archived = append(rep.Archived, to)
+		s.dropEmpty(name)
 	}
 	return nil
+}
+
+// dropEmpty removes the folders that are empty without a file that was moved away, as git
+// does. One that stays does no harm.
+func (s *Store) dropEmpty(name string) {
+	for _, dir := range parents(name) {
+		info, err := s.fs.Stat(dir)
+		if err != nil || dir == "." || !info.Mode.IsDir() || s.fs.Remove(dir) != nil { // an empty one alone can be removed
+			return
+		}
+	}
 }
 
 // archiveAny archives a name of any bytes.

@@ -117,22 +117,20 @@ func (n names) Lstat(name string) (fs.FileMode, error) {
 // is in the archive is no longer state. in is its name and real where it is. A
 // link is listed as the file that it leads to, and as the folder in hidden folders;
 // others are listed as links.
-func (s *Store) entries(in, real string) ([]Info, error) {
+func (s *Store) entries(in, real string) (out []fs.DirEntry, err error) {
 	list, err := s.fs.List(real)
-	for i, e := range list {
-		if e.Mode&fs.ModeSymlink == 0 {
-			continue
+	for _, e := range list {
+		if e.Mode&fs.ModeSymlink != 0 {
+			target, info, err := s.lead("stat", path.Join(real, e.Name))
+			if shown, _ := link.Listed(in, real, e.Name, target); err == nil && (info.Regular() || info.Mode.IsDir() && shown) {
+				e = info
+			}
 		}
-		target, info, err := s.lead("stat", path.Join(real, e.Name))
-		if err != nil {
-			continue
-		}
-		if shown, _ := link.Listed(in, real, e.Name, target); info.Regular() || info.Mode.IsDir() && shown {
-			list[i] = info
+		if !e.Mode.IsDir() || e.Name != ".git" && e.Name != StateDir {
+			out = append(out, entryOf(e))
 		}
 	}
-	list = slices.DeleteFunc(list, func(e Info) bool { return e.Mode.IsDir() && (e.Name == ".git" || e.Name == StateDir) })
-	return list, err
+	return out, err
 }
 
 // Open opens a file or a folder of the project for reading, as io/fs has it, also
@@ -244,7 +242,7 @@ func (v *view) Read(p []byte) (int, error) {
 
 type viewDir struct {
 	view
-	entries []Info
+	entries []fs.DirEntry
 	at      int
 }
 
@@ -257,12 +255,10 @@ func (d *viewDir) ReadDir(n int) ([]fs.DirEntry, error) {
 		left = left[:n]
 	}
 	d.at += len(left)
-	out := make([]fs.DirEntry, len(left))
-	for i, e := range left {
-		out[i] = fs.FileInfoToDirEntry(statOf{e})
-	}
-	return out, nil
+	return slices.Clone(left), nil
 }
+
+func entryOf(info Info) fs.DirEntry { return fs.FileInfoToDirEntry(statOf{info}) }
 
 // statOf is an Info as io/fs wants it.
 type statOf struct{ info Info }

@@ -60,5 +60,6 @@ type withoutEntry struct {
 // ReadDir leaves out what is gone.
 func (f withoutEntry) ReadDir(n int) ([]fs.DirEntry, error) {
 	list, err := f.ReadDirFile.ReadDir(n)
-	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return e.Name() == f.gone }), err
+	// The list may be one that others are shown, too.
+	return slices.DeleteFunc(slices.Clone(list), func(e fs.DirEntry) bool { return e.Name() == f.gone }), err
 }

@@ -1,6 +1,7 @@
 package gitx
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -46,14 +47,7 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // clean leaves what can be asked, with the defaults filled in.
 func (a Ask) clean(prefix string) Ask {
-	def := func(n *int, to int) {
-		if *n <= 0 {
-			*n = to
-		}
-	}
-	def(&a.MaxCommits, 20_000)
-	def(&a.MaxFileCommits, 2_000)
-	def(&a.MaxChanges, 1_000)
+	a.MaxCommits, a.MaxFileCommits, a.MaxChanges = cmp.Or(a.MaxCommits, 20_000), cmp.Or(a.MaxFileCommits, 2_000), cmp.Or(a.MaxChanges, 1_000)
 	a.Hashes = uniq(a.Hashes, maxHashes, strings.ToLower, shortHash)
 	a.Branches = uniq(a.Branches, maxTracked, nil, validBranch)
 	a.Worktrees = uniq(a.Worktrees, maxAskedWorktrees, path.Clean, func(s string) bool { return s != "." })

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -138,21 +137,15 @@ func (r *Repo) Since(ctx context.Context, base string) (commits []reprise.Commit
 	if r.head == "" {
 		return nil, base == "", nil
 	}
-	args := logArgs("--first-parent", "--diff-merges=first-parent", "--name-status", "--no-renames", "--max-count="+strconv.Itoa(maxSince+1),
-		"--end-of-options", r.head)
+	args := []string{"--first-parent", "--diff-merges=first-parent", "--name-status", "--no-renames", "--max-count=" + strconv.Itoa(maxSince+1),
+		"--end-of-options", r.head}
 	if base != "" {
 		if held, err = r.IsAncestor(ctx, base, r.head); err != nil || !held {
 			return nil, held, err
 		}
 		args = append(args, "^"+base)
 	}
-	args = append(args, "--")
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		return readLog(in, func(e entry) {
-			e.Files = r.relFiles(e.Files)
-			commits = append(commits, e.Commit)
-		})
-	}, args...)
+	err = r.log(ctx, r.git.stream, nil, func(e entry) { commits = append(commits, e.Commit) }, append(args, "--")...)
 	if err == nil && len(commits) > maxSince {
 		err = fmt.Errorf("list commits since %s: %w", base, errTooLong)
 	}

@@ -49,7 +49,7 @@ func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 		names = append(names, commit+":"+name)
 	}
 	out := make(map[At][]byte, len(asked))
-	contents, err := r.objects(ctx, names)
+	contents, err := r.objects(ctx, "blob", names)
 	for i, content := range contents {
 		if content != nil {
 			out[asked[i]] = content
@@ -64,17 +64,13 @@ func (r *Repo) Blobs(ctx context.Context, names []string) ([][]byte, error) {
 	if i := slices.IndexFunc(names, func(name string) bool { return !objectName(name) }); i >= 0 {
 		return nil, fmt.Errorf("read %q: not the name of a file of git", names[i])
 	}
-	return r.objects(ctx, names)
+	return r.objects(ctx, "blob", names)
 }
 
-// objects fetches files by what git calls them, in one call. The content is nil for what
-// is no file of bearable size; the list ends early where the answer did.
-func (r *Repo) objects(ctx context.Context, names []string) (out [][]byte, err error) {
-	return r.objectsOf(ctx, "blob", names)
-}
-
-// objectsOf is objects for what git calls a type of its own.
-func (r *Repo) objectsOf(ctx context.Context, typed string, names []string) (out [][]byte, err error) {
+// objects fetches files, "blob", or folders, "tree", by what git calls them, in one call. The
+// content is nil for what is not that, or of no bearable size; the list ends early where the
+// answer did.
+func (r *Repo) objects(ctx context.Context, typed string, names []string) (out [][]byte, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -82,8 +78,7 @@ func (r *Repo) objectsOf(ctx context.Context, typed string, names []string) (out
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, ":") }) {
 		ask = r.git.stream // what is staged changes without a reference
 	}
-	input := []byte(strings.Join(names, "\n") + "\n")
-	err = ask(ctx, input, func(in *bufio.Reader) error {
+	err = ask(ctx, lines(names), func(in *bufio.Reader) error {
 		for range names {
 			content, err := readObject(in, typed)
 			if err != nil {

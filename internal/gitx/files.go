@@ -261,30 +261,34 @@ func globQuote(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// headFile reads HEAD: the branch, or the commit of a detached head.
+// headFile reads HEAD: the branch, or the commit of a detached head. Neither is told where
+// references are kept in tables.
 func headFile(gitDir string) (branch, commit string) {
 	text, err := readSmall(filepath.Join(gitDir, "HEAD"))
-	if err != nil {
-		return "", ""
-	}
-	if ref, ok := strings.CutPrefix(text, "ref: "); ok {
-		return strings.TrimPrefix(strings.TrimSpace(ref), "refs/heads/"), ""
-	}
-	if objectName(text) {
+	ref, ok := strings.CutPrefix(text, "ref: ")
+	branch = strings.TrimPrefix(strings.TrimSpace(ref), "refs/heads/")
+	switch {
+	case err != nil:
+	case ok && branch != ".invalid": // what stands there for old versions of git
+		return branch, ""
+	case objectName(text):
 		return "", text
 	}
 	return "", ""
 }
 
 // refFile resolves a branch from loose files and packed-refs; "" if it is not
-// there, or kept in another way.
+// there, stands for another one, or is kept in another way.
 func refFile(commonDir, branch string) string {
 	if !validBranch(branch) {
 		return ""
 	}
 	text, err := readSmall(filepath.Join(commonDir, "refs", "heads", filepath.FromSlash(branch)))
-	if err == nil && objectName(text) {
+	if objectName(text) {
 		return text
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
 	}
 	packed, err := readBounded(filepath.Join(commonDir, "packed-refs"), 64<<20)
 	if err != nil {

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
@@ -26,7 +25,7 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 		trees = append(trees, branch.hash+":"+path.Clean(r.prefix+dir))
 	}
 	problem := func(err error) { r.missed("whether the fleet has a run was not looked at", r.refusal(err)) }
-	found, err := r.objectsOf(ctx, "tree", trees)
+	found, err := r.objects(ctx, "tree", trees)
 	if err != nil {
 		problem(err)
 		return
@@ -35,15 +34,10 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 		return
 	}
 	merged := map[string]bool{}
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		lines := bufio.NewScanner(in)
-		for lines.Scan() {
-			merged[lines.Text()] = true
-		}
-		return lines.Err()
-	}, "for-each-ref", "--merged="+git.Head, "--format=%(objectname)", "refs/heads/"+ask.Fleet+"*", "refs/remotes/*/"+ask.Fleet+"*")
-	if err != nil {
-		problem(err)
+	heads, err := r.git.output(ctx, maxOutput, "for-each-ref", "--merged="+git.Head, "--format=%(objectname)", "refs/heads/"+ask.Fleet+"*", "refs/remotes/*/"+ask.Fleet+"*")
+	problem(err)
+	for head := range strings.FieldsSeq(string(heads)) {
+		merged[head] = true
 	}
 	var marks, others []reprise.FleetMark
 	var texts []string
@@ -76,10 +70,8 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 			marks, texts = append(marks, m), append(texts, text)
 		}
 	})
-	said, err := r.objects(ctx, texts)
-	if err != nil {
-		problem(err)
-	}
+	said, err := r.objects(ctx, "blob", texts)
+	problem(err)
 	for i := range said {
 		marks[i].Run = reprise.MarkedFor(said[i])
 	}
@@ -93,26 +85,20 @@ func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map
 		return
 	}
 	tips := slices.Sorted(maps.Keys(left))
-	read := func(args []string, tips []string, each func(entry)) {
-		err := r.git.stream(ctx, []byte(strings.Join(tips, "\n")+"\n"), func(in *bufio.Reader) error { return readLog(in, each) }, append(logArgs("--stdin"), args...)...)
-		if err != nil {
-			r.missed("what the fleet has left open was not fully looked at", r.refusal(err))
-		}
-	}
-	read([]string{"--no-walk"}, tips, func(e entry) {
+	err := r.log(ctx, r.git.stream, lines(tips), func(e entry) {
 		if m := left[e.Hash]; m != nil {
 			m.Left = e.At
 		}
-	})
+	}, "--stdin", "--no-walk")
+	r.missed("what the fleet has left open was not fully looked at", r.refusal(err))
 	told := map[string]bool{}
 	dir, pattern := path.Split(ask.Mark)
-	args := []string{"--first-parent", "--diff-merges=first-parent", "--diff-filter=D", "--name-status", "--no-renames", "--max-count=" + strconv.Itoa(ask.MaxFileCommits), "--", path.Clean(dir)}
-	read(args, append([]string{"^" + git.Head}, tips...), func(e entry) {
+	err = r.log(ctx, r.git.stream, lines(append([]string{"^" + git.Head}, tips...)), func(e entry) {
 		m := left[e.source]
 		if m == nil || told[e.source] {
 			return
 		}
-		for _, f := range r.relFiles(e.Files) {
+		for _, f := range e.Files {
 			if is, _ := path.Match(pattern, path.Base(f.Path)); is {
 				told[e.source] = true
 				one := *m
@@ -120,7 +106,8 @@ func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map
 				add(one, e.Hash+"^:"+path.Clean(r.prefix+f.Path))
 			}
 		}
-	})
+	}, "--stdin", "--first-parent", "--diff-merges=first-parent", "--diff-filter=D", "--name-status", "--no-renames", "--max-count="+strconv.Itoa(ask.MaxFileCommits), "--", path.Clean(dir))
+	r.missed("what the fleet has left open was not fully looked at", r.refusal(err))
 	for _, commit := range tips {
 		if m := left[commit]; !told[commit] {
 			add(*m, "")
@@ -160,16 +147,12 @@ func (r *Repo) fleetLog(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 		return nil
 	}
 	// What a turn of the fleet records, it records in the commit that merges an attempt.
-	args := logArgs("--stdin", "--first-parent", "--diff-merges=first-parent", "--name-status", "--no-renames", "--max-count="+strconv.Itoa(ask.MaxFileCommits))
-	err := r.git.stream(ctx, []byte(strings.Join(tips, "\n")+"\n"), func(in *bufio.Reader) error {
-		return readLog(in, func(e entry) {
-			e.Branch = names[e.source]
-			out = append(out, e)
-		})
-	}, append(append(args, "--"), paths...)...)
-	if err != nil {
-		r.missed("what the fleet has done was not fully looked at", r.refusal(err))
-	}
+	args := []string{"--stdin", "--first-parent", "--diff-merges=first-parent", "--name-status", "--no-renames", "--max-count=" + strconv.Itoa(ask.MaxFileCommits), "--"}
+	err := r.log(ctx, r.git.stream, lines(tips), func(e entry) {
+		e.Branch = names[e.source]
+		out = append(out, e)
+	}, append(args, paths...)...)
+	r.missed("what the fleet has done was not fully looked at", r.refusal(err))
 	return out
 }
 

@@ -26,11 +26,9 @@ type answers struct {
 	refs      refs
 	track     map[string]ref // those whose distance to their upstream was asked for
 	worktrees []reprise.Worktree
-	unpushed  int
 	log       []entry
 	logDone   bool
 	files     map[string][]reprise.FileChange
-	known     map[string]bool
 }
 
 // Gather asks for everything at once: at most fifteen processes, two more each time that
@@ -42,16 +40,17 @@ type answers struct {
 func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	ask = ask.clean(r.prefix)
 	var (
-		a  = answers{otherWas: map[string]string{}, failures: map[string]error{}}
-		wg sync.WaitGroup
+		a   = answers{otherWas: map[string]string{}, failures: map[string]error{}}
+		git = &reprise.Git{Head: r.head, Bare: r.bare, Shallow: r.shallow, HasRemote: r.hasRemote}
+		wg  sync.WaitGroup
 	)
 	wg.Go(func() { r.askStatus(ctx, ask, &a) })
 	wg.Go(func() { r.askLog(ctx, ask, &a) })
 	wg.Go(func() { r.askFiles(ctx, ask, &a) })
 	wg.Go(func() {
 		r.askRefs(ctx, ask, &a)
-		r.askUnpushed(ctx, &a)
-		r.askKnown(ctx, ask, &a)
+		r.askUnpushed(ctx, git)
+		r.askKnown(ctx, ask, git)
 	})
 	wg.Go(func() {
 		r.askWorktrees(ctx, &a)
@@ -59,7 +58,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	})
 	wg.Wait()
 	r.askRenamed(ctx, ask, &a)
-	git := r.assemble(ask, &a)
+	r.assemble(git, ask, &a)
 	r.past(ctx, git, ask.Past)
 	r.unmerged(ctx, git, ask, a.refs.list)
 	r.onFleet(ctx, git, ask, a.refs.list)
@@ -100,12 +99,24 @@ func (r *Repo) askStatus(ctx context.Context, ask Ask, a *answers) {
 	}
 }
 
-func logArgs(extra ...string) []string {
-	args := []string{
+// log hands over the commits that git log lists, with the files that it is to list seen from
+// this folder. input is given on stdin.
+func (r *Repo) log(ctx context.Context, ask asking, input []byte, each func(entry), args ...string) error {
+	return ask(ctx, input, func(in *bufio.Reader) error {
+		return readLog(in, func(e entry) {
+			e.Files = r.relFiles(e.Files)
+			each(e)
+		})
+	}, append([]string{
 		"log", "-z", logFormat, "--encoding=UTF-8", "--no-color", "--no-decorate", "--no-notes", "--no-show-signature",
 		"--no-ext-diff", "--no-textconv", "--no-diff-merges", "--no-relative", "--no-mailmap",
-	}
-	return append(args, extra...)
+	}, args...)...)
+}
+
+// touched hands over the commits that changed files below the paths, and these files.
+func (r *Repo) touched(ctx context.Context, ask Ask, paths []string, each func(entry)) error {
+	args := append([]string{"--ignore-missing", "--name-status", renames(r.partial), "--max-count=" + strconv.Itoa(ask.MaxFileCommits)}, r.tips()...)
+	return r.log(ctx, r.git.history, nil, each, append(append(args, "--"), paths...)...)
 }
 
 // tips are what the history is walked from: all branches, this head, and the
@@ -124,16 +135,10 @@ func (r *Repo) tips() []string {
 }
 
 func (r *Repo) askLog(ctx context.Context, ask Ask, a *answers) {
-	args := logArgs("--ignore-missing", "--max-count="+strconv.Itoa(ask.MaxCommits))
-	args = append(append(args, r.tips()...), "--")
-	err := r.git.history(ctx, nil, func(in *bufio.Reader) error {
-		return readLog(in, func(e entry) { a.log = append(a.log, e) })
-	}, args...)
-	if err != nil {
-		r.missed("the history was not fully looked at", err)
-		return
-	}
-	a.logDone = len(a.log) < ask.MaxCommits
+	args := append([]string{"--ignore-missing", "--max-count=" + strconv.Itoa(ask.MaxCommits)}, r.tips()...)
+	err := r.log(ctx, r.git.history, nil, func(e entry) { a.log = append(a.log, e) }, append(args, "--")...)
+	r.missed("the history was not fully looked at", err)
+	a.logDone = err == nil && len(a.log) < ask.MaxCommits
 }
 
 func (r *Repo) askFiles(ctx context.Context, ask Ask, a *answers) {
@@ -141,14 +146,8 @@ func (r *Repo) askFiles(ctx context.Context, ask Ask, a *answers) {
 		return
 	}
 	a.files = map[string][]reprise.FileChange{}
-	args := logArgs("--ignore-missing", "--name-status", renames(r.partial), "--max-count="+strconv.Itoa(ask.MaxFileCommits))
-	args = append(append(append(args, r.tips()...), "--"), ask.Paths...)
-	err := r.git.history(ctx, nil, func(in *bufio.Reader) error {
-		return readLog(in, func(e entry) { a.files[e.Hash] = r.relFiles(e.Files) })
-	}, args...)
-	if err != nil {
-		r.missed("the files that commits changed were not fully looked at", err)
-	}
+	err := r.touched(ctx, ask, ask.Paths, func(e entry) { a.files[e.Hash] = e.Files })
+	r.missed("the files that commits changed were not fully looked at", err)
 }
 
 // renames says how renamed files are told. Similar files can only be told by
@@ -190,40 +189,33 @@ func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 		return
 	}
 	track, err := query(ctx, r.git.history, readRefs, args...)
-	if err != nil {
-		r.missed("how far branches are from their upstream was not looked at", err)
-	}
+	r.missed("how far branches are from their upstream was not looked at", err)
 	a.track = map[string]ref{}
 	for _, ref := range track.list {
 		a.track[ref.name] = ref
 	}
 }
 
-func (r *Repo) askUnpushed(ctx context.Context, a *answers) {
+func (r *Repo) askUnpushed(ctx context.Context, git *reprise.Git) {
 	if !r.hasRemote {
 		return
 	}
 	count, err := r.git.line(ctx, "rev-list", "--count", "--branches", "--not", "--remotes", "--")
 	if err == nil {
-		a.unpushed, err = strconv.Atoi(count)
+		git.Unpushed, err = strconv.Atoi(count)
 	}
-	if err != nil {
-		r.missed("unpushed commits were not counted", err)
-	}
+	r.missed("unpushed commits were not counted", err)
 }
 
-func (r *Repo) askKnown(ctx context.Context, ask Ask, a *answers) {
+func (r *Repo) askKnown(ctx context.Context, ask Ask, git *reprise.Git) {
 	if len(ask.Hashes) == 0 {
 		return
 	}
-	input := []byte(strings.Join(ask.Hashes, "\n") + "\n")
-	err := r.git.stream(ctx, input, func(in *bufio.Reader) (err error) {
-		a.known, err = readKnown(in, ask.Hashes)
+	err := r.git.stream(ctx, lines(ask.Hashes), func(in *bufio.Reader) (err error) {
+		git.Known, err = readKnown(in, ask.Hashes)
 		return err
 	}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
-	if err != nil {
-		r.missed("commits on record were not fully looked for", err)
-	}
+	r.missed("commits on record were not fully looked for", err)
 }
 
 func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
@@ -240,9 +232,7 @@ func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
 	if failed, ok := errors.AsType[*callError](err); ok && strings.Contains(failed.stderr, "unknown switch") {
 		err = list('\n') // before git 2.36
 	}
-	if err != nil {
-		r.missed("worktrees were not fully looked at", err)
-	}
+	r.missed("worktrees were not fully looked at", err)
 }
 
 // onlyCheckout is the checkout of a repository that has no other, as git would list it;
@@ -299,17 +289,13 @@ func (r *Repo) otherStatus(ctx context.Context, dir string, max int) (st status,
 	return git.status(ctx, max, "normal", "dirty")
 }
 
-// assemble makes the domain's picture of the parts.
-func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
-	git := &reprise.Git{
-		Head: r.head, Bare: r.bare, Shallow: r.shallow, HasRemote: r.hasRemote, Unpushed: a.unpushed,
-		Operation:   Operation(AbsPath(r.gitDir)),
-		IndexLock:   lockOf(r.gitDir, r.commonDir, func(p string) string { return relAbs(r.dir, p) }),
-		Known:       a.known,
-		Complete:    a.logDone && !r.shallow,
-		ChangedMore: a.status.more + a.more,
-		Untold:      a.untold(),
-	}
+// assemble completes the domain's picture by the parts.
+func (r *Repo) assemble(git *reprise.Git, ask Ask, a *answers) {
+	git.Operation = Operation(AbsPath(r.gitDir))
+	git.IndexLock = lockOf(r.gitDir, r.commonDir, func(p string) string { return relAbs(r.dir, p) })
+	git.Complete = a.logDone && !r.shallow
+	git.ChangedMore = a.status.more + a.more
+	git.Untold = a.untold()
 	git.Branch, git.Detached = r.branch(&a.status)
 	for _, c := range a.status.changes {
 		c.Path = relSlash(r.prefix, c.Path)
@@ -326,7 +312,6 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 	}
 	git.Commits = r.commits(git, ask, a)
 	git.Dropped = r.dropped(git.Commits)
-	return git
 }
 
 // untold tells where git itself refused to say what is not committed. A call that took
@@ -349,9 +334,6 @@ func (r *Repo) branch(st *status) (string, bool) {
 		return st.branch, st.detached
 	}
 	branch, commit := headFile(r.gitDir)
-	if branch == ".invalid" { // what stands there where references are kept in tables
-		branch = ""
-	}
 	return branch, commit != ""
 }
 

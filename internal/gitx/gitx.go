@@ -97,13 +97,6 @@ type Options struct {
 	Inherit []*os.File
 }
 
-func (o Options) timeout() time.Duration {
-	if o.Timeout > 0 {
-		return o.Timeout
-	}
-	return 10 * time.Second
-}
-
 // location is what git says about where a folder lies.
 type location struct {
 	dir       string // the folder asked about, symbolic links resolved
@@ -148,8 +141,11 @@ func (r *Repo) skip(format string, args ...any) {
 	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
 }
 
-// missed says what is not known because a call of git gave no answer.
+// missed says what is not known where a call of git gave no answer, which is err.
 func (r *Repo) missed(what string, err error) {
+	if err == nil {
+		return
+	}
 	r.skip("%s: %v", what, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,13 +226,11 @@ func realDir(dir string) (string, error) {
 
 // find locates the repository, or takes git's word of before and reads the head anew.
 func (r *Repo) find(ctx context.Context) error {
-	asked := false
 	is, err := once(&r.git, "place", r.dir, func(is location) bool { return !is.bare && is.head != "" }, func() (location, error) {
-		asked = true
 		err := r.locate(ctx)
 		return r.location, err
 	})
-	if asked || err != nil {
+	if err != nil || r.gitDir != "" { // it was asked just now
 		return err
 	}
 	head, plain := plainHead(is, len(is.head))

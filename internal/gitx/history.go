@@ -21,22 +21,21 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 	for i, e := range a.log {
 		at[e.Hash] = i
 	}
-	walk := func(from string, visit func(i int) bool) {
+	// walk visits the commits that one reaches, but those that were seen and what is behind them.
+	walk := func(from string, seen []bool, visit func(i int)) {
 		stack := []string{from}
 		for len(stack) > 0 {
 			hash := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			if i, ok := at[hash]; ok && visit(i) {
+			if i, ok := at[hash]; ok && !seen[i] {
+				seen[i] = true
+				visit(i)
 				stack = append(stack, a.log[i].parents...)
 			}
 		}
 	}
 	onHead := make([]bool, len(a.log))
-	walk(git.Head, func(i int) bool {
-		first := !onHead[i]
-		onHead[i] = true
-		return first
-	})
+	walk(git.Head, onHead, func(int) {})
 
 	git.Adrift = git.Detached && git.Head != ""
 	passed := make([]bool, len(a.log))
@@ -45,12 +44,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 			break
 		}
 		git.Adrift = ref.hash != git.Head && !a.refs.more
-		walk(ref.hash, func(i int) bool {
-			git.Adrift = git.Adrift && a.log[i].Hash != git.Head
-			first := !passed[i]
-			passed[i] = true
-			return first && git.Adrift
-		})
+		walk(ref.hash, passed, func(i int) { git.Adrift = git.Adrift && a.log[i].Hash != git.Head })
 	}
 
 	// reach is what a branch has and the head has not.
@@ -66,15 +60,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 			continue
 		}
 		of := reach{branch: b.Name}
-		seen := map[int]bool{}
-		walk(b.Head, func(i int) bool {
-			if onHead[i] || seen[i] {
-				return false
-			}
-			seen[i] = true
-			of.commits = append(of.commits, i)
-			return true
-		})
+		walk(b.Head, slices.Clone(onHead), func(i int) { of.commits = append(of.commits, i) })
 		reaches = append(reaches, of)
 	}
 	slices.SortStableFunc(reaches, func(x, y reach) int { return len(x.commits) - len(y.commits) })
@@ -90,13 +76,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 		if w.Gone || !slices.Contains(ask.Worktrees, w.Path) && !slices.Contains(ask.Branches, w.Branch) {
 			continue
 		}
-		walk(w.Head, func(i int) bool {
-			first := !slices.Contains(in[i], w.Path)
-			if first {
-				in[i] = append(in[i], w.Path)
-			}
-			return first
-		})
+		walk(w.Head, make([]bool, len(a.log)), func(i int) { in[i] = append(in[i], w.Path) })
 	}
 
 	out := make([]reprise.Commit, len(a.log))

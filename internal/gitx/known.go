@@ -193,23 +193,9 @@ func knownKey(g *runner, what, dir string) string {
 func plainHead(p location, length int) (string, bool) {
 	branch, commit := headFile(p.gitDir)
 	if branch != "" {
-		commit = plainBranch(p, branch)
+		commit = refFile(p.commonDir, branch)
 	}
 	return commit, len(commit) == length && objectName(commit) && strings.Trim(commit, "0") != ""
-}
-
-// plainBranch reads what a branch points at; it is no name of a commit where plain files do
-// not tell.
-func plainBranch(p location, branch string) string {
-	tables, _ := headFile(p.gitDir)
-	if !validBranch(branch) || tables == ".invalid" { // what stands there where references are kept in tables
-		return ""
-	}
-	text, err := readSmall(filepath.Join(p.commonDir, "refs", "heads", filepath.FromSlash(branch)))
-	if os.IsNotExist(err) {
-		return refFile(p.commonDir, branch)
-	}
-	return text
 }
 
 // plainCommit reads the commit that HEAD or a branch, "refs/heads/…", stands for. It is false
@@ -222,7 +208,7 @@ func plainCommit(p location, rev string) (commit string, ok bool) {
 		named = branch != ""
 	}
 	if named {
-		commit = plainBranch(p, branch)
+		commit = refFile(p.commonDir, branch)
 	}
 	if !objectName(commit) {
 		return "", false

@@ -48,10 +48,8 @@ func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string
 		}
 		names, objects = append(names, name), append(objects, was[name])
 	}
-	contents, err := r.objects(ctx, objects)
-	if err != nil {
-		r.missed("whether files of state are missing was not fully looked at", err)
-	}
+	contents, err := r.objects(ctx, "blob", objects)
+	r.missed("whether files of state are missing was not fully looked at", err)
 	for i, content := range contents {
 		if content == nil {
 			continue

@@ -30,9 +30,7 @@ func (r *Repo) past(ctx context.Context, git *reprise.Git, files []string) {
 		return
 	}
 	contents, err := r.Contents(ctx, want)
-	if err != nil {
-		r.missed("earlier versions of lists were not looked at", r.refusal(err))
-	}
+	r.missed("earlier versions of lists were not looked at", r.refusal(err))
 	git.Past = map[string][]reprise.Version{}
 	for _, at := range want {
 		if content, ok := contents[at]; ok {

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -38,11 +37,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	}
 	rel := func(abs string) string { return relAbs(real, abs) }
 	git := &reprise.Git{Operation: Operation(AbsPath(p.gitDir)), IndexLock: lockOf(p.gitDir, p.commonDir, rel), Worktrees: worktreesFromFiles(p, rel)}
-	tables := false
 	git.Branch, git.Head = headFile(p.gitDir)
-	if git.Branch == ".invalid" { // what stands there where references are kept in tables
-		git.Branch, tables = "", true
-	}
 	git.Detached = git.Head != ""
 	if git.Branch != "" {
 		git.Head = refFile(p.commonDir, git.Branch)
@@ -55,7 +50,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	}
 	r := &Repo{location: location{dir: real, prefix: slashPrefix(p.top, real)}}
 	ask = ask.clean(r.prefix)
-	if len(ask.Paths)+len(ask.Heads) == 0 || (git.Head == "" && !tables) {
+	if len(ask.Paths)+len(ask.Heads) == 0 || git.Head == "" && !exists(filepath.Join(p.commonDir, "reftable")) {
 		return git, nil, nil
 	}
 	if r.git, err = newRunner(real, opts); err != nil {
@@ -73,23 +68,22 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 // peekLog adds the commits on the head that touched ask.Paths, and what they left of files.
 func (r *Repo) peekLog(ctx context.Context, p place, git *reprise.Git, ask Ask) {
 	packs, _ := filepath.Glob(filepath.Join(globQuote(p.commonDir), "objects", "pack", "*.promisor"))
-	args := logArgs("--name-status", renames(len(packs) > 0), "--max-count="+strconv.Itoa(ask.MaxFileCommits), "HEAD", "--")
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		return readLog(in, func(e entry) {
-			e.OnHead, e.Branch, e.Files = true, git.Branch, r.relFiles(e.Files)
-			e.Edge = git.Shallow && len(e.parents) == 0
-			git.Commits = append(git.Commits, e.Commit)
-		})
+	args := []string{"--name-status", renames(len(packs) > 0), "--max-count=" + strconv.Itoa(ask.MaxFileCommits), "HEAD", "--"}
+	err := r.log(ctx, r.git.stream, nil, func(e entry) {
+		e.OnHead, e.Branch, e.Edge = true, git.Branch, git.Shallow && len(e.parents) == 0
+		git.Commits = append(git.Commits, e.Commit)
 	}, append(args, ask.Paths...)...)
-	if err != nil {
-		r.missed("the history was not fully looked at", r.refusal(err))
-	}
+	r.missed("the history was not fully looked at", r.refusal(err))
 	r.past(ctx, git, ask.Past)
 }
 
 // heads says which of the files are as the head has them, and adds to what is lost those
 // that end early. It starts one process, and one more where a file is not as the head has it.
 func (r *Repo) heads(ctx context.Context, git *reprise.Git, files []string) {
+	missed := func(what string, err error) {
+		r.missed(what, err)
+		git.Unheard = git.Unheard || err != nil
+	}
 	want := map[string]string{} // by what git calls them
 	args := []string{"ls-tree", "-z", "--full-tree", "HEAD", "--"}
 	for _, name := range files {
@@ -98,8 +92,7 @@ func (r *Repo) heads(ctx context.Context, git *reprise.Git, files []string) {
 			continue
 		}
 		if len(want) == maxHeads {
-			r.missed("whether files of state are as they were committed was not fully looked at", fmt.Errorf("there are more than %d", maxHeads))
-			git.Unheard = true
+			missed("whether files of state are as they were committed was not fully looked at", fmt.Errorf("there are more than %d", maxHeads))
 			break
 		}
 		want[full] = name
@@ -115,30 +108,23 @@ func (r *Repo) heads(ctx context.Context, git *reprise.Git, files []string) {
 	was, same := map[string]string{}, map[string]bool{}
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
-		r.missed("whether files of state are as they were committed was not looked at", err)
-		git.Unheard = true
+		missed("whether files of state are as they were committed was not looked at", err)
 		return
 	}
 	defer root.Close()
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		f := fields{in, 0}
-		return f.each(func(line string) error {
-			about, full, _ := strings.Cut(line, "\t")
-			words := strings.Fields(about)
-			name, asked := want[full]
-			if !asked || len(words) != 3 || !strings.HasPrefix(words[0], "100") {
-				return nil
-			}
-			if same[name] = blobAt(root, Edited{Name: name, Is: words[2]}) == words[2]; !same[name] {
-				was[name] = words[2]
-			}
+	err = words(ctx, r.git.stream, nil, func(line string, _ *fields) error {
+		about, full, _ := strings.Cut(line, "\t")
+		part := strings.Fields(about)
+		name, asked := want[full]
+		if !asked || len(part) != 3 || !strings.HasPrefix(part[0], "100") {
 			return nil
-		})
+		}
+		if same[name] = blobAt(root, Edited{Name: name, Is: part[2]}) == part[2]; !same[name] {
+			was[name] = part[2]
+		}
+		return nil
 	}, args...)
-	if err != nil {
-		r.missed("whether files of state are as they were committed was not fully looked at", r.refusal(err))
-		git.Unheard = true
-	}
+	missed("whether files of state are as they were committed was not fully looked at", r.refusal(err))
 	git.AsHead = same
 	r.lost(ctx, git, was)
 }

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha1"
@@ -193,54 +192,35 @@ func empty(digits int) string {
 // diffTrees reads the changes of commits to files. A line of the input is a commit, with
 // another one in place of its parents behind it. It is an error if a commit has more changes
 // than are looked at; use got the first of them.
-func (r *Repo) diffTrees(ctx context.Context, lines []string, use func(Edited), args ...string) error {
-	if len(lines) == 0 {
+func (r *Repo) diffTrees(ctx context.Context, of []string, use func(Edited), args ...string) error {
+	if len(of) == 0 {
 		return nil
 	}
 	args = append([]string{"diff-tree", "--stdin", "-r", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
 	var over error
-	err := r.git.history(ctx, []byte(strings.Join(lines, "\n")+"\n"), func(in *bufio.Reader) error {
-		f, commit, listed := fields{in, 0}, "", 0
-		return f.each(func(word string) error {
-			change, ok := strings.CutPrefix(word, ":")
-			if !ok {
-				commit, listed = word, 0
-				return nil
-			}
-			name, err := f.need()
-			if err != nil {
-				return err
-			}
-			part := strings.Fields(change)
-			if len(part) != 5 || !objectName(part[2]) || !objectName(part[3]) {
-				return fmt.Errorf("change %q is not understood", word)
-			}
-			if listed++; listed <= maxFiles {
-				use(Edited{commit, name, part[2], part[3], part[1] == "160000"})
-			} else {
-				over = fmt.Errorf("commit %.12s has changes in more than %d files", commit, maxFiles)
-			}
+	commit, listed := "", 0
+	err := words(ctx, r.git.history, lines(of), func(word string, f *fields) error {
+		change, ok := strings.CutPrefix(word, ":")
+		if !ok {
+			commit, listed = word, 0
 			return nil
-		})
+		}
+		name, err := f.need()
+		if err != nil {
+			return err
+		}
+		part := strings.Fields(change)
+		if len(part) != 5 || !objectName(part[2]) || !objectName(part[3]) {
+			return fmt.Errorf("change %q is not understood", word)
+		}
+		if listed++; listed <= maxFiles {
+			use(Edited{commit, name, part[2], part[3], part[1] == "160000"})
+		} else {
+			over = fmt.Errorf("commit %.12s has changes in more than %d files", commit, maxFiles)
+		}
+		return nil
 	}, args...)
 	return cmp.Or(err, over)
-}
-
-// Unlike gives the files of the checkout, by their names below the top, that do not have the
-// content with the name of git beside each, in order. What cannot be read is not among them.
-func (r *Repo) Unlike(is map[string]string) (out []string, err error) {
-	root, err := os.OpenRoot(r.top)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	for name, want := range is {
-		if now := blobAt(root, Edited{Name: name, Is: want}); now != "" && now != want {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
 }
 
 // blobAt is the name that git would give to what an edited file holds now, as long as its

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -65,17 +64,15 @@ func (r *Repo) Removed(ctx context.Context, commits []string) (map[string][]stri
 // whether the last of those commits deleted it, and did not give it another name.
 func (r *Repo) deletedSince(ctx context.Context, base string) (map[string]bool, error) {
 	out, n := map[string]bool{}, 0
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		return readLog(in, func(e entry) {
-			n++
-			for _, f := range r.relFiles(e.Files) {
-				name := cmp.Or(f.From, f.Path)
-				if _, later := out[name]; !later {
-					out[name] = f.From == ""
-				}
+	err := r.log(ctx, r.git.stream, nil, func(e entry) {
+		n++
+		for _, f := range e.Files {
+			name := cmp.Or(f.From, f.Path)
+			if _, later := out[name]; !later {
+				out[name] = f.From == ""
 			}
-		})
-	}, logArgs("--topo-order", "--name-status", renames(r.partial), "--diff-filter=DR", "--max-count="+strconv.Itoa(maxSince), "--end-of-options", r.head, "^"+base, "--")...)
+		}
+	}, "--topo-order", "--name-status", renames(r.partial), "--diff-filter=DR", "--max-count="+strconv.Itoa(maxSince), "--end-of-options", r.head, "^"+base, "--")
 	if err == nil && n == maxSince {
 		err = fmt.Errorf("list what was deleted since %.12s: %w", base, errTooLong)
 	}
@@ -130,7 +127,7 @@ func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, erro
 	for i, name := range names {
 		objects[i] = base + ":" + name
 	}
-	contents, failed := r.objects(ctx, objects)
+	contents, failed := r.objects(ctx, "blob", objects)
 	var known []string
 	if slices.ContainsFunc(contents, func(content []byte) bool { return content == nil }) {
 		if known, err = r.Files(ctx, base); err != nil {

@@ -1,10 +1,8 @@
 package gitx
 
 import (
-	"bufio"
 	"context"
 	"slices"
-	"strconv"
 
 	"reprise"
 )
@@ -26,15 +24,10 @@ func (r *Repo) askRenamed(ctx context.Context, ask Ask, a *answers) {
 			return
 		}
 		var from []string
-		args := append(logArgs("--no-walk=unsorted", "--name-status", "--diff-filter=R", "-M100%"), adding...)
-		err := r.git.history(ctx, nil, func(in *bufio.Reader) error {
-			return readLog(in, func(e entry) { from = append(from, named(a.files[e.Hash], r.relFiles(e.Files))...) })
-		}, append(args, "--")...)
+		args := append([]string{"--no-walk=unsorted", "--name-status", "--diff-filter=R", "-M100%"}, adding...)
+		err := r.log(ctx, r.git.history, nil, func(e entry) { from = append(from, named(a.files[e.Hash], e.Files)...) }, append(args, "--")...)
 		if err == nil && len(from) > 0 {
-			args := append(logArgs("--ignore-missing", "--name-status", renames(r.partial), "--max-count="+strconv.Itoa(ask.MaxFileCommits)), r.tips()...)
-			err = r.git.history(ctx, nil, func(in *bufio.Reader) error {
-				return readLog(in, func(e entry) { a.files[e.Hash] = joined(a.files[e.Hash], r.relFiles(e.Files)) })
-			}, append(append(args, "--"), merge(from)...)...)
+			err = r.touched(ctx, ask, merge(from), func(e entry) { a.files[e.Hash] = joined(a.files[e.Hash], e.Files) })
 		}
 		if err != nil {
 			r.missed("the earlier names of files were not fully looked at", err)

@@ -3,6 +3,7 @@ package gitx
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func newRunner(dir string, opts Options) (runner, error) {
 	if err != nil {
 		return runner{}, ErrNoGit
 	}
-	return runner{program: program, dir: dir, environ: environ, env: environment(environ, profile), timeout: opts.timeout()}, nil
+	return runner{program: program, dir: dir, environ: environ, env: environment(environ, profile), timeout: cmp.Or(opts.Timeout, 10*time.Second)}, nil
 }
 
 // neutral gives a runner for a folder in which every program that its settings
@@ -206,6 +207,17 @@ func (g *runner) feed(ctx context.Context, names []string, args ...string) error
 	return g.stream(ctx, input, func(in *bufio.Reader) error {
 		_, err := io.Copy(io.Discard, in)
 		return err
+	}, args...)
+}
+
+// lines is the input of a git that reads line by line.
+func lines(of []string) []byte { return []byte(strings.Join(of, "\n") + "\n") }
+
+// words runs git and hands over what it prints with -z, with a way to the words that follow.
+func words(ctx context.Context, ask asking, input []byte, use func(word string, f *fields) error, args ...string) error {
+	return ask(ctx, input, func(in *bufio.Reader) error {
+		f := fields{in, 0}
+		return f.each(func(word string) error { return use(word, &f) })
 	}, args...)
 }
 

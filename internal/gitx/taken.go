@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -143,18 +142,15 @@ func (r *Repo) Reverts(ctx context.Context) (of func(commit string) string, err 
 	if !objectName(r.head) {
 		return of, nil
 	}
-	err = r.git.history(ctx, nil, func(in *bufio.Reader) error {
-		f := fields{in, 0}
-		return f.each(func(hash string) error { // newest first: what reverts it came before
-			text, err := f.need()
-			if err != nil || of(hash) != "" {
-				return err
-			}
-			for _, m := range revertOf.FindAllStringSubmatch(text, -1) {
-				names, by = append(names, m[1]), append(by, hash)
-			}
-			return nil
-		})
+	err = words(ctx, r.git.history, nil, func(hash string, f *fields) error { // newest first: what reverts it came before
+		text, err := f.need()
+		if err != nil || of(hash) != "" {
+			return err
+		}
+		for _, m := range revertOf.FindAllStringSubmatch(text, -1) {
+			names, by = append(names, m[1]), append(by, hash)
+		}
+		return nil
 	}, "log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--topo-order",
 		"--grep=This reverts commit ", "--max-count="+strconv.Itoa(maxLooked), "--format=tformat:%H%x00%B", r.head, "--")
 	return of, err

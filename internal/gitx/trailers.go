@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -110,19 +109,16 @@ func (r *Repo) findTrailer(ctx context.Context, key string, values []string, use
 		args = append(args, "--grep="+key+": "+value)
 	}
 	args = append(append(args, where...), "--")
-	return r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		f := fields{in, 0}
-		return f.each(func(hash string) error {
-			values, err := f.need()
-			if err != nil || !objectName(hash) {
+	return words(ctx, r.git.stream, nil, func(hash string, f *fields) error {
+		values, err := f.need()
+		if err != nil || !objectName(hash) {
+			return err
+		}
+		for v := range strings.SplitSeq(values, "\x1f") {
+			if err := use(hash, strings.TrimSpace(v)); err != nil {
 				return err
 			}
-			for v := range strings.SplitSeq(values, "\x1f") {
-				if err := use(hash, strings.TrimSpace(v)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	}, args...)
 }

@@ -25,10 +25,10 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 	type place struct{ branch, file string }
 	var places []place
 	var names []string
-	add := func(branch, head string, at time.Time, files []string) {
-		for _, f := range files {
-			here := within[f] || covered(within, f)
-			if !here || !slices.Contains(stateTypes, path.Ext(f)) || strings.Contains(f, "\n") || slices.Contains(places, place{branch, f}) {
+	add := func(branch, head string, at time.Time, files []reprise.FileChange) {
+		for _, change := range files {
+			f := change.Path
+			if !within[f] && !covered(within, f) || !slices.Contains(stateTypes, path.Ext(f)) || strings.Contains(f, "\n") || slices.Contains(places, place{branch, f}) {
 				continue
 			}
 			if !slices.ContainsFunc(git.Unmerged, func(u reprise.Unmerged) bool { return u.Branch == branch }) {
@@ -43,23 +43,17 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 		if c.OnHead || at < 0 {
 			continue
 		}
-		for _, f := range c.Files {
-			add(c.Branch, git.Branches[at].Head, c.At, []string{f.Path})
-		}
+		add(c.Branch, git.Branches[at].Head, c.At, c.Files)
 	}
 	for _, e := range r.fleetLog(ctx, git, ask, refs) {
-		for _, f := range r.relFiles(e.Files) {
-			add(e.Branch, e.source, e.At, []string{f.Path})
-		}
+		add(e.Branch, e.source, e.At, e.Files)
 	}
 	if len(names) > maxUnmerged {
 		r.skip("only the latest changes on other branches were looked at for work that was done there")
 		names = names[:maxUnmerged]
 	}
-	contents, err := r.objects(ctx, names)
-	if err != nil {
-		r.missed("whether a run is further along on another branch was not fully looked at", r.refusal(err))
-	}
+	contents, err := r.objects(ctx, "blob", names)
+	r.missed("whether a run is further along on another branch was not fully looked at", r.refusal(err))
 	for i, content := range contents {
 		if content == nil {
 			continue // the branch no longer has it

@@ -252,31 +252,28 @@ func (r *Repo) DiffStat(ctx context.Context, base, branch string) ([]FileStat, e
 	if err != nil {
 		return nil, err
 	}
-	read := func(in *bufio.Reader) (out []FileStat, err error) {
-		f := fields{in, 0}
-		err = f.each(func(entry string) error {
-			if len(out) == maxStats {
-				return errEnough
+	var out []FileStat
+	err = words(ctx, r.git.stream, nil, func(entry string, _ *fields) error {
+		if len(out) == maxStats {
+			return errEnough
+		}
+		parts := strings.SplitN(entry, "\t", 3)
+		if len(parts) != 3 {
+			return fmt.Errorf("the entry %q has no path", entry)
+		}
+		st := FileStat{Path: parts[2], Binary: parts[0] == "-"}
+		if !st.Binary {
+			var err1, err2 error
+			st.Added, err1 = strconv.Atoi(parts[0])
+			st.Removed, err2 = strconv.Atoi(parts[1])
+			if err := errors.Join(err1, err2); err != nil {
+				return err
 			}
-			parts := strings.SplitN(entry, "\t", 3)
-			if len(parts) != 3 {
-				return fmt.Errorf("the entry %q has no path", entry)
-			}
-			st := FileStat{Path: parts[2], Binary: parts[0] == "-"}
-			if !st.Binary {
-				var err1, err2 error
-				st.Added, err1 = strconv.Atoi(parts[0])
-				st.Removed, err2 = strconv.Atoi(parts[1])
-				if err := errors.Join(err1, err2); err != nil {
-					return err
-				}
-			}
-			out = append(out, st)
-			return nil
-		})
-		return out, err
-	}
-	return query(ctx, r.git.stream, read, diffArgs("--numstat", "--no-renames", "--end-of-options", at[0], at[1], "--")...)
+		}
+		out = append(out, st)
+		return nil
+	}, diffArgs("--numstat", "--no-renames", "--end-of-options", at[0], at[1], "--")...)
+	return out, err
 }
 
 // diffArgs compares without anything that a repository's settings could change.

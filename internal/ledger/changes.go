@@ -144,16 +144,26 @@ func (f *File) Replace(content []byte) {
 	}
 }
 
-// Append adds text at the end of a file that is there.
+// Append adds text at the end of a file.
 func (c *Changes) Append(name, text, why string) {
-	read := c.reader.Open(name)
-	switch {
-	case c.err != nil:
-	case !read.OK():
-		c.Fail(c.Damaged(name))
-	default:
-		c.files = append(c.files, &File{Path: name, changes: c, base: read.Data, content: slices.Concat(read.Data, []byte(text)), why: why, appends: true})
+	if f := c.whole(name, why); f != nil {
+		f.content, f.appends = slices.Concat(f.base, []byte(text)), true
 	}
+}
+
+// whole opens a file, there or not, that is to get another content as a whole.
+func (c *Changes) whole(name, why string) *File {
+	if c.err != nil {
+		return nil
+	}
+	read := c.reader.Open(name)
+	if read.Exists() && !read.OK() {
+		c.Fail(c.Damaged(name))
+		return nil
+	}
+	f := &File{Path: name, changes: c, base: read.Data, content: read.Data, why: why, made: !read.Exists()}
+	c.files = append(c.files, f)
+	return f
 }
 
 // Because says what the change of the file is for. The first reason stays.
@@ -264,7 +274,7 @@ func (c *Changes) Structured(name string) *File {
 			}
 		}
 		// What begins like JSON may be YAML in braces.
-		if n := read.YAMLValue(); n == nil || c.salvaged(name) {
+		if n := read.YAMLValue(); n == nil || Found(c.reader.Findings(), name, reprise.CodeSalvaged, reprise.CodeUnreadable) {
 			return c.Damaged(name)
 		}
 		return f.parse(splice.NewYAML(data))
@@ -287,10 +297,9 @@ func IsJSON(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
 }
 
-func (c *Changes) salvaged(name string) bool {
-	return slices.ContainsFunc(c.reader.Findings(), func(f reprise.Finding) bool {
-		return f.Source.File == name && (f.Code == reprise.CodeSalvaged || f.Code == reprise.CodeUnreadable)
-	})
+// Found reports whether a finding about a file has one of the codes.
+func Found(findings []reprise.Finding, file string, codes ...string) bool {
+	return slices.ContainsFunc(findings, func(f reprise.Finding) bool { return f.Source.File == file && slices.Contains(codes, f.Code) })
 }
 
 // Markdown opens a Markdown file. A NUL byte shows that what is there is not what
@@ -335,17 +344,10 @@ func (c *Changes) NewMarkdown(name string, content []byte) *File {
 
 // Rewrite gives a file, there or not, a whole new content.
 func (c *Changes) Rewrite(name string, content []byte, why string) {
-	if c.err != nil {
-		return
-	}
-	read := c.reader.Open(name)
-	switch {
-	case !read.Exists():
+	if !c.reader.Open(name).Exists() {
 		c.Create(name, content, why)
-	case !read.OK():
-		c.Fail(c.Damaged(name))
-	default:
-		c.files = append(c.files, &File{Path: name, changes: c, base: read.Data, content: content, why: why})
+	} else if f := c.whole(name, why); f != nil {
+		f.content = content
 	}
 }
 
@@ -361,14 +363,10 @@ func (c *Changes) AppendRecord(name string, record any, why string) (size int) {
 	}
 	f := c.opened(name)
 	if f == nil {
-		read := c.reader.Open(name)
-		if read.Exists() && !read.OK() {
-			c.Fail(c.Damaged(name))
+		if f = c.whole(name, why); f == nil {
 			return 0
 		}
-		data := slices.Clip(read.Data)
-		f = &File{Path: name, changes: c, base: data, content: data, why: why, made: !read.Exists(), appends: true}
-		c.files = append(c.files, f)
+		f.content, f.appends = slices.Clip(f.base), true
 	}
 	end := f.content[max(0, len(f.content)-recordWindow):]
 	next, err := splice.AppendRecord(end, record)

@@ -83,50 +83,42 @@ func (c *Changes) Stamp(v Value, at time.Time, sample string) {
 // the front matter alone. A value that is added to the front matter moves the lines
 // below it: texts of the body must be set before.
 func (c *Changes) SetText(t Text, value any) {
-	if c.err != nil {
-		return
-	}
-	f := c.Markdown(t.File)
-	if f == nil {
-		return
-	}
-	where := splice.Where{Line: t.Line}
-	switch {
-	case t.form == labelText:
-		f.keep(f.md.SetLabel(where, t.name, fmt.Sprint(value)))
-	case t.form == checkText:
-		f.keep(f.md.SetBox(where, t.Value, fmt.Sprint(value)))
-	case t.form == cellText:
-		f.keep(f.md.SetCell(where, splice.Row{}, t.name, fmt.Sprint(value)))
-	case t.form == frontText, t.form == 0 && t.name != "":
+	c.edit(t, func(m *splice.Markdown, at splice.Where) error {
+		switch {
+		case t.form == labelText:
+			return m.SetLabel(at, t.name, fmt.Sprint(value))
+		case t.form == checkText:
+			return m.SetBox(at, t.Value, fmt.Sprint(value))
+		case t.form == cellText:
+			return m.SetCell(at, splice.Row{}, t.name, fmt.Sprint(value))
+		case t.name == "":
+			return fmt.Errorf("set text: %w", splice.ErrNotFound)
+		}
 		var path splice.Path
 		for _, key := range strings.Split(t.name, ".") {
 			path = append(path, key)
 		}
-		f.keep(f.md.SetFront(path, value))
-	default:
-		f.keep(fmt.Errorf("set text: %w", splice.ErrNotFound))
-	}
+		return m.SetFront(path, value)
+	})
 }
 
 // Tick ticks or clears a check box.
 func (c *Changes) Tick(t Text, ticked bool) {
-	if f := c.Markdown(t.File); f != nil && c.err == nil {
-		f.keep(f.md.SetCheck(splice.Where{Line: t.Line}, t.Value, ticked))
-	}
+	c.edit(t, func(m *splice.Markdown, at splice.Where) error { return m.SetCheck(at, t.Value, ticked) })
 }
 
 // Mark puts another mark into a check box.
 func (c *Changes) Mark(t Text, mark string) {
-	if f := c.Markdown(t.File); f != nil && c.err == nil {
-		f.keep(f.md.SetBox(splice.Where{Line: t.Line}, t.Value, mark))
-	}
+	c.edit(t, func(m *splice.Markdown, at splice.Where) error { return m.SetBox(at, t.Value, mark) })
 }
 
 // Reword gives the item of a check box another text. It is found by the text that it had, so
 // its box is set before.
 func (c *Changes) Reword(t Text, text string) {
-	if f := c.Markdown(t.File); f != nil && c.err == nil {
-		f.keep(f.md.SetItem(splice.Where{Line: t.Line}, t.Value, text))
-	}
+	c.edit(t, func(m *splice.Markdown, at splice.Where) error { return m.SetItem(at, t.Value, text) })
+}
+
+// edit runs an edit of the file that a text stands in, on its line.
+func (c *Changes) edit(t Text, edit func(m *splice.Markdown, at splice.Where) error) {
+	c.Markdown(t.File).Do(func(m *splice.Markdown) error { return edit(m, splice.Where{Line: t.Line}) })
 }

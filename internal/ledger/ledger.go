@@ -36,7 +36,7 @@ func Root(f *doc.File, n *doc.Node) Value { return Value{Node: n, File: f.Path} 
 // them, the result is absent and its place is that of the first key.
 func (v Value) In(keys ...string) Value {
 	key := keys[0]
-	if v.Node != nil && v.Kind == doc.Map {
+	if v.Is(doc.Map) {
 		for _, k := range keys {
 			if v.Has(k) {
 				key = k
@@ -50,7 +50,7 @@ func (v Value) In(keys ...string) Value {
 
 // Item gives an item of a list by its index.
 func (v Value) Item(i int) Value {
-	if v.Node == nil || v.Kind != doc.List || i < 0 || i >= len(v.Items) {
+	if !v.Is(doc.List) || i < 0 || i >= len(v.Items) {
 		return Value{nil, v.File, v.below(i)}
 	}
 	return Value{v.Items[i], v.File, v.below(i)}
@@ -58,22 +58,6 @@ func (v Value) Item(i int) Value {
 
 // below makes a path under this one without sharing its memory.
 func (v Value) below(step any) splice.Path { return append(slices.Clip(v.Path), step) }
-
-// Is reports whether the value is there and has this shape.
-func (v Value) Is(kind doc.NodeKind) bool { return v.Node != nil && v.Kind == kind }
-
-// Plain gives the text of a scalar, trimmed of nothing, and "" for everything
-// else, without reporting that a list or map stands there.
-func (v Value) Plain() string {
-	if v.Node == nil {
-		return ""
-	}
-	switch v.Kind {
-	case doc.String, doc.Number, doc.Bool:
-		return v.Text
-	}
-	return ""
-}
 
 // Entry is one entry of a map, or one item of a list under its number.
 type Entry struct {
@@ -122,8 +106,11 @@ const (
 	frontText
 )
 
-// Label is the value of a label.
+// Label is the value of a label. The zero label is not there.
 func Label(f *doc.File, l doc.Label) Text {
+	if l.Line == 0 {
+		return Text{}
+	}
 	return Text{Value: l.Value, File: f.Path, Line: l.Line, form: labelText, name: l.Key}
 }
 

@@ -55,15 +55,11 @@ func Undisturbed(load Load, fsys fs.FS, edits []reprise.Edit, about ...string) e
 		}
 	}
 	for _, f := range now.Findings {
-		if (f.Code == reprise.CodeUnreadable || f.Code == reprise.CodeSalvaged) && !has(was, f.Code, f.Source.File) {
+		if (f.Code == reprise.CodeUnreadable || f.Code == reprise.CodeSalvaged) && !Found(was.Findings, f.Source.File, f.Code) {
 			return Cannot("%s: it could no longer be read", f.Source)
 		}
 	}
 	return nil
-}
-
-func has(r *reprise.Run, code, file string) bool {
-	return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == code && f.Source.File == file })
 }
 
 // damage are the findings that a mend has to make go away in its files.

@@ -198,11 +198,16 @@ func YAMLText(s string) string {
 	if plain {
 		return s
 	}
-	quoted, err := NewJSON(s)
+	return Quoted(s)
+}
+
+// Quoted writes a text in the double quotes that JSON and YAML share.
+func Quoted(s string) string {
+	text, err := NewJSON(s)
 	if err != nil {
-		return `""`
+		return `""` // text always encodes
 	}
-	return strings.TrimSpace(string(quoted))
+	return strings.TrimSpace(string(text))
 }
 
 // Data gives a part of a document in the form NewJSON writes it. Of a key that

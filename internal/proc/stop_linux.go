@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -87,11 +88,21 @@ func (t table) below(chosen func(pid int, s stat) bool) []Process {
 	var out []Process
 	for pid, s := range all {
 		if in[pid] && !s.gone() {
-			out = append(out, Process{PID: pid, Name: s.name, Command: t.commandLine(pid, 200), StartTicks: s.ticks})
+			out = append(out, Process{PID: pid, Name: s.name, Command: ending(s.name, t.commandLine(pid, 16<<10)), StartTicks: s.ticks})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Process) int { return a.PID - b.PID })
 	return out
+}
+
+// ending shortens a command line to the name of its program and its end: what a wrapper
+// runs stands behind what it prepares.
+func ending(name, line string) string {
+	const most = 150
+	if len(line) <= most {
+		return line
+	}
+	return name + " … " + strings.ToValidUTF8(line[len(line)-most:], "")
 }
 
 // send signals exactly this process, never a later one with its number.

@@ -78,6 +78,15 @@ func TestOrphans_by_token_with_those_below_them(t *testing.T) {
 	}
 }
 
+// A tool that wraps what it runs fills a line with what it prepares.
+func TestOf_a_long_command_line_its_end_is_shown(t *testing.T) {
+	t.Parallel()
+	got := ending("bash", "/bin/bash -c source "+strings.Repeat("snapshot-", 30)+" && eval 'npm run serve'")
+	if !strings.HasPrefix(got, "bash … ") || !strings.HasSuffix(got, "&& eval 'npm run serve'") || len(got) > 180 {
+		t.Error(got)
+	}
+}
+
 func TestStop_signals_nobody_else(t *testing.T) {
 	t.Parallel()
 	alive := runs(t, nil, nil, "sleep", "60")

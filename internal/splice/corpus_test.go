@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/splice"
 )
@@ -313,7 +314,9 @@ func markdownEdits(m *splice.Markdown) []mdEdit {
 func roundTripMarkdown(t *testing.T, c *tally, p string, data []byte) {
 	m, err := splice.NewMarkdown(data)
 	if err != nil {
-		t.Errorf("%s: %v", p, err)
+		if !reprise.UTF16(data) { // which is never written
+			t.Errorf("%s: %v", p, err)
+		}
 		return
 	}
 	c.add("md files", 1)

@@ -10,92 +10,39 @@ import (
 	"reprise/internal/doc"
 )
 
-// JSON is a JSON file while it is edited.
-type JSON struct {
-	text
-	root *doc.Node
-}
+// JSON is a JSON file while it is edited. What is new is laid out as the file is.
+type JSON struct{ tree }
 
 // NewJSON reads a JSON file. It returns an *Error with ErrUnreadable if it is
 // not one whole JSON document.
 func NewJSON(data []byte) (*JSON, error) {
-	root, why := readJSON(data)
-	if root == nil {
-		return nil, &Error{"read", "JSON", ErrUnreadable, why}
-	}
-	return &JSON{text{data, data}, root}, nil
+	j := &JSON{}
+	j.tree = tree{form: j, read: readJSON}
+	return j, j.open(data, "JSON")
 }
 
-// Root returns the document as it reads now.
-func (j *JSON) Root() *doc.Node { return j.root }
-
-// Set replaces the value at a path, which must exist. Anything that
-// encoding/json can write may be set; what is new is laid out as the file is. A
-// list or map that holds entries is not replaced: nothing is ever removed.
-func (j *JSON) Set(path Path, value any) error {
-	n := find(j.root, path)
-	if n == nil {
-		return &Error{"set", path.String(), ErrNotFound, ""}
-	}
-	v, err := node(value)
-	if err != nil {
-		return &Error{"set", path.String(), ErrUnfit, err.Error()}
-	}
-	if equal(n, v) {
-		return nil
-	}
-	if n.Holds() {
-		return &Error{"set", path.String(), ErrUnfit, "it holds entries that would be lost"}
-	}
-	s := j.style(n.Start)
-	p := patch{n.Start, n.End, s.render(v, leading(j.now, n.Start), s.multi && !j.inline(path))}
-	return j.commit("set", path, p, withValue(j.root, path, v))
-}
-
-// Put sets the value at a path or, if the last key of the path does not exist
-// in its map, adds it behind the others.
+// Put is Set where there is such a value.
 func (j *JSON) Put(path Path, value any) error {
-	if len(path) == 0 || find(j.root, path) != nil {
+	if find(j.root, path) != nil {
 		return j.Set(path, value)
 	}
-	in := path[:len(path)-1]
-	n := find(j.root, in)
-	key, ok := path[len(path)-1].(string)
-	if n == nil || n.Kind != doc.Map || !ok {
-		return &Error{"put", path.String(), ErrNotFound, ""}
-	}
-	v, err := node(value)
-	if err == nil && !utf8.ValidString(key) {
-		err = fmt.Errorf("key is not valid UTF-8")
-	}
-	if err != nil {
-		return &Error{"put", path.String(), ErrUnfit, err.Error()}
-	}
-	return j.commit("put", path, j.insert(in, n, &key, v), withKey(j.root, in, key, v))
+	return j.tree.Put(path, value)
 }
 
-// Append adds an item at the end of the list at a path.
-func (j *JSON) Append(path Path, value any) error {
-	n := find(j.root, path)
-	if n == nil || n.Kind != doc.List {
-		return &Error{"append to", path.String(), ErrNotFound, ""}
+// plan implements layout.
+func (j *JSON) plan(op string, path Path, n, v *doc.Node, key *string) ([]patch, error) {
+	switch {
+	case op == "append to" && n.Kind != doc.List, key != nil && n.Kind != doc.Map:
+		return nil, &Error{op, path.String(), ErrNotFound, ""}
+	case key != nil && !utf8.ValidString(*key):
+		return nil, &Error{op, path.String(), ErrUnfit, "key is not valid UTF-8"}
+	case key != nil:
+		return []patch{j.insert(path[:len(path)-1], n, key, v)}, nil
+	case op == "append to":
+		return []patch{j.insert(path, n, nil, v)}, nil
 	}
-	v, err := node(value)
-	if err != nil {
-		return &Error{"append to", path.String(), ErrUnfit, err.Error()}
-	}
-	return j.commit("append to", path, j.insert(path, n, nil, v), withItem(j.root, path, v))
-}
-
-// commit applies a patch if the outcome reads as expected.
-func (j *JSON) commit(op string, path Path, p patch, want *doc.Node) error {
-	if next, ok := p.apply(j.now); ok {
-		if root, _ := readJSON(next); same(root, want) {
-			j.now, j.root = next, root
-			return nil
-		}
-	}
-	return &Error{op, path.String(), ErrUnfit, "it would not read back"}
+	s := j.style(n.Start)
+	return []patch{{n.Start, n.End, s.render(v, leading(j.now, n.Start), s.multi && !j.inline(path))}}, nil
 }
 
 // insert makes a new entry, with a key in a map and without in a list, behind
@@ -342,7 +289,7 @@ func AppendRecord(data []byte, value any) ([]byte, error) {
 		next = append(next, nl...)
 	}
 	next = append(append(next, line...), nl...)
-	if n, _ := readJSON([]byte(line)); !json.Valid([]byte(line)) || !same(n, v) || strings.ContainsAny(line, "\r\n") {
+	if n, _, _ := readJSON([]byte(line)); !json.Valid([]byte(line)) || !same(n, v) || strings.ContainsAny(line, "\r\n") {
 		return nil, &Error{"append", "record", ErrUnfit, "it would not read back"}
 	}
 	return next, nil
@@ -354,8 +301,7 @@ func recordStyle(data []byte) jsonStyle {
 	tail := data[max(0, len(data)-look):]
 	lines := bytes.Split(tail, []byte("\n"))
 	for i := len(lines) - 1; i >= 0 && i >= len(lines)-4; i-- {
-		if root, _ := readJSON(lines[i]); root != nil && root.Holds() {
-			j := JSON{text{lines[i], lines[i]}, root}
+		if j, err := NewJSON(lines[i]); err == nil && j.root.Holds() {
 			s := j.style(0)
 			s.ascii = asciiOnly(tail)
 			return s

@@ -75,7 +75,7 @@ func (m *Markdown) allFields() []Field {
 		if i := strings.Index(s.Title, ":"); i > 0 && lines[s.Line] == 0 && strings.TrimSpace(s.Title[i+1:]) != "" {
 			out = append(out, Field{Key: plainText(s.Title[:i]), Value: strings.TrimSpace(s.Title[i+1:]), Line: s.Line, Form: Titled})
 		}
-		if line, value, ok := m.firstText(s); ok {
+		if line, value, ok := firstText(s); ok {
 			out = append(out, Field{Key: strings.TrimSuffix(plainText(s.Title), ":"), Value: value, Line: line, Form: Under, header: s.Line})
 		}
 	}
@@ -88,17 +88,17 @@ func (m *Markdown) allFields() []Field {
 
 // firstText returns the first line below a heading if it is text: no table, no
 // check box, no labels of its own.
-func (m *Markdown) firstText(s doc.Section) (line int, value string, ok bool) {
+func firstText(s doc.Section) (line int, value string, ok bool) {
 	for _, l := range s.Head().Lines() {
 		text := strings.TrimSpace(l.Text)
 		if text == "" {
 			continue
 		}
-		i := m.line(l.No)
-		if i < 0 || strings.HasPrefix(text, "|") || strings.HasPrefix(text, "---") || len(m.checksAt(l.No)) > 0 {
+		isCheck := slices.ContainsFunc(s.Head().Checks(), func(c doc.Check) bool { return c.Line == l.No })
+		if strings.HasPrefix(text, "|") || strings.HasPrefix(text, "---") || isCheck {
 			return 0, "", false
 		}
-		for _, label := range m.labelsAt(m.md, l.No) {
+		for _, label := range l.Labels() {
 			if label.Form != doc.PlainLabel || doc.Fold(label.Key) == doc.Fold(s.Title) {
 				return 0, "", false
 			}
@@ -116,29 +116,6 @@ func valueOf(text string) string {
 		}
 	}
 	return text
-}
-
-func (m *Markdown) checksAt(no int) []doc.Check {
-	_, f := doc.Memory("f", []byte(m.md.Lines[m.line(no)].Text+"\n"))
-	return f.Markdown().All().Checks()
-}
-
-// labelsAt returns the labels of one line.
-func (m *Markdown) labelsAt(md *doc.Markdown, no int) []doc.Label {
-	if len(md.Lines) == 0 || no < md.Lines[0].No || no-md.Lines[0].No >= len(md.Lines) {
-		return nil
-	}
-	return lineLabels(md.Lines[no-md.Lines[0].No].Text)
-}
-
-// lineLabels reads a line by itself.
-func lineLabels(line string) []doc.Label {
-	_, f := doc.Memory("f", []byte(line))
-	md := f.Markdown()
-	if md == nil {
-		return nil
-	}
-	return md.All().Labels()
 }
 
 // SetLabel replaces the whole value of a field, whatever its syntax. It returns
@@ -203,25 +180,14 @@ func wordSpan(value, old string) (start, end int) {
 		}
 		return -1, -1
 	}
-	start = strings.IndexFunc(value, inWord)
-	if start < 0 {
-		return -1, -1
+	if at := wordsForm().FindStringIndex(value); at != nil {
+		return at[0], at[1]
 	}
-	end = start
-	for at := start; at < len(value); {
-		r, size := utf8.DecodeRuneInString(value[at:])
-		next, _ := utf8.DecodeRuneInString(value[at+size:])
-		switch {
-		case inWord(r):
-			end = at + size
-		case strings.ContainsRune(" _-/'’.", r) && inWord(next):
-		default:
-			return start, end
-		}
-		at += size
-	}
-	return start, end
+	return -1, -1
 }
+
+// wordsForm is a run of words.
+var wordsForm = doc.Pattern(`[\p{L}\p{Nd}]+(?:[ _\-/'’.][\p{L}\p{Nd}]+)*`)
 
 func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
@@ -287,7 +253,7 @@ func (f Field) reads(old, next, value string) bool {
 	if f.Form == Titled {
 		return true
 	}
-	was, is := lineLabels(old), lineLabels(next)
+	was, is := doc.Line{Text: old}.Labels(), doc.Line{Text: next}.Labels()
 	if len(was) != len(is) {
 		return false
 	}

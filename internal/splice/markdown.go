@@ -101,19 +101,14 @@ type change struct{ at, removed, added int }
 // commit applies the first of the patches after which everything outside of the
 // change reads as before and ok holds.
 func (m *Markdown) commit(op, what string, c change, patches []patch, ok func(next *doc.Markdown) bool) error {
-	for _, p := range patches {
-		next, fits := p.apply(m.now)
-		if !fits {
-			continue
-		}
+	return m.firstFit(op, what, patches, func(next []byte) bool {
 		md, broken, _ := readMarkdown(next)
-		if md != nil && broken == m.broken && sameFront(m.md, md) && sameLines(m.md.Lines, md.Lines, c) &&
-			sameTables(m.md, md, c) && ok(md) {
-			m.now, m.md, m.fields = next, md, nil
-			return nil
+		if md == nil || broken != m.broken || !sameFront(m.md, md) || !sameLines(m.md.Lines, md.Lines, c) || !sameTables(m.md, md, c) || !ok(md) {
+			return false
 		}
-	}
-	return &Error{op, what, ErrUnfit, "it would not read back"}
+		m.md, m.fields = md, nil
+		return true
+	})
 }
 
 func sameFront(a, b *doc.Markdown) bool {
@@ -290,31 +285,25 @@ func (m *Markdown) SetFront(path Path, value any) error {
 		hi = m.md.Lines[0].Start
 	}
 	b := block{data: m.now, root: fronts[which], hi: hi}
-	patches, want, err := b.plan(op, path, value)
+	patches, want, err := planned(b, fronts[which], op, path, value)
 	if err != nil || patches == nil {
 		return err
 	}
-	for _, p := range patches {
-		next, ok := p.apply(m.now)
-		if !ok {
-			continue
-		}
+	return m.firstFit(op, "front matter "+path.String(), patches, func(next []byte) bool {
 		md, broken, _ := readMarkdown(next)
 		if md == nil || md.Front == nil || broken != m.broken || len(md.MoreFront) != len(m.md.MoreFront) || !sameLines(m.md.Lines, md.Lines, change{}) {
-			continue
+			return false
 		}
-		good := true
 		for i, n := range append([]*doc.Node{md.Front}, md.MoreFront...) {
 			expect := fronts[i]
 			if i == which {
 				expect = want
 			}
-			good = good && same(n, expect)
+			if !same(n, expect) {
+				return false
+			}
 		}
-		if good {
-			m.now, m.md, m.fields = next, md, nil
-			return nil
-		}
-	}
-	return &Error{op, "front matter " + path.String(), ErrUnfit, "it would not read back"}
+		m.md, m.fields = md, nil
+		return true
+	})
 }

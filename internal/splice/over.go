@@ -34,7 +34,7 @@ func (o overlay) edited(name string) (*written, bool) {
 			before, _ := fs.ReadFile(o.FS, name)
 			content = slices.Concat(before, content)
 		}
-		return &written{bytes.NewReader(content), path.Base(name)}, true
+		return &written{bytes.NewReader(content), created{name: path.Base(name)}}, true
 	}
 	return nil, false
 }
@@ -89,16 +89,12 @@ func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 // written is a file as it will be.
 type written struct {
 	*bytes.Reader
-	name string
+	created
 }
 
 func (w *written) Stat() (fs.FileInfo, error) { return w, nil }
 func (w *written) Close() error               { return nil }
-func (w *written) Name() string               { return w.name }
-func (w *written) Mode() fs.FileMode          { return 0o644 }
-func (w *written) ModTime() time.Time         { return time.Time{} }
-func (w *written) IsDir() bool                { return false }
-func (w *written) Sys() any                   { return nil }
+func (w *written) Size() int64                { return w.Reader.Size() }
 
 // created is a new file or folder in a listing.
 type created struct {

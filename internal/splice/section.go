@@ -30,7 +30,7 @@ func (m *Markdown) AppendLines(w Where, lines ...string) error {
 		last = -1
 	}
 	empty := true
-	for i := last + 1; i < len(m.md.Lines) && !m.isHeading(i); i++ {
+	for i := last + 1; i < len(m.md.Lines) && m.headingLevel(i) == 0; i++ {
 		if strings.TrimSpace(m.md.Lines[i].Text) != "" {
 			last, empty = i, false
 		}
@@ -75,8 +75,7 @@ func (m *Markdown) AppendSection(w Where, level int, title string, lines ...stri
 		last--
 	}
 	block := []string{strings.Repeat("#", level) + " " + strings.TrimSpace(title)}
-	_, f := doc.Memory("f", []byte(block[0]))
-	if got := f.Markdown().Sections(); len(got) != 1 || got[0].Level != level || got[0].Title != strings.TrimSpace(title) {
+	if is, got := (doc.Line{Text: block[0]}).Heading(); is != level || got != strings.TrimSpace(title) {
 		return &Error{op, title, ErrUnfit, "it would not read as a heading"}
 	}
 	if len(lines) > 0 {
@@ -127,18 +126,9 @@ func (m *Markdown) insert(op, what string, last int, blocks ...[]string) error {
 	return err
 }
 
-func (m *Markdown) isHeading(i int) bool { return m.headingLevel(i) > 0 }
-
 func (m *Markdown) headingLevel(i int) int {
-	l := m.md.Lines[i]
-	if l.Hidden || !strings.HasPrefix(strings.TrimLeft(l.Text, " "), "#") {
-		return 0
-	}
-	_, f := doc.Memory("f", []byte(l.Text+"\n"))
-	if s := f.Markdown().Sections(); len(s) > 0 {
-		return s[0].Level
-	}
-	return 0
+	level, _ := m.md.Lines[i].Heading()
+	return level
 }
 
 // ownTables reports whether no line of a range has become a row of a table that

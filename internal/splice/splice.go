@@ -94,6 +94,18 @@ func (t *text) Bytes() []byte { return t.now }
 // Changed reports whether any edit changed a byte.
 func (t *text) Changed() bool { return !bytes.Equal(t.base, t.now) }
 
+// firstFit makes the first of several changes after which the content reads as it
+// should.
+func (t *text) firstFit(op, what string, patches []patch, reads func(next []byte) bool) error {
+	for _, p := range patches {
+		if next, ok := p.apply(t.now); ok && reads(next) {
+			t.now = next
+			return nil
+		}
+	}
+	return &Error{op, what, ErrUnfit, "it would not read back"}
+}
+
 // Edit returns the change from what was read to what stands here now; ok is
 // false if there is none.
 func (t *text) Edit(path, why string) (e reprise.Edit, ok bool) {
@@ -198,21 +210,4 @@ func leading(data []byte, at int) string {
 }
 
 // In returns what stands at the path below root, nil if there is nothing.
-func (p Path) In(root *doc.Node) *doc.Node {
-	n := root
-	for _, step := range p {
-		switch s := step.(type) {
-		case string:
-			if n == nil || n.Kind != doc.Map {
-				return nil
-			}
-			n = n.Get(s)
-		case int:
-			if n == nil || n.Kind != doc.List || s < 0 || s >= len(n.Items) {
-				return nil
-			}
-			n = n.Items[s]
-		}
-	}
-	return n
-}
+func (p Path) In(root *doc.Node) *doc.Node { return find(root, p) }

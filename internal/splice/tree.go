@@ -11,6 +11,94 @@ import (
 	"reprise/internal/doc"
 )
 
+// tree is a file of values while it is edited.
+type tree struct {
+	text
+	root   *doc.Node
+	broken bool // it is not well-formed
+	form   layout
+	read   func(data []byte) (root *doc.Node, broken bool, why string)
+}
+
+// layout is how the edits of a format are written. plan gives the ways to do it, best
+// first: v gives way to n, or becomes an entry of n, under a key where one is given.
+type layout interface {
+	plan(op string, path Path, n, v *doc.Node, key *string) ([]patch, error)
+}
+
+func (t *tree) open(data []byte, format string) error {
+	var why string
+	t.text = text{data, data}
+	if t.root, t.broken, why = t.read(data); t.root == nil {
+		return &Error{"read", format, ErrUnreadable, why}
+	}
+	return nil
+}
+
+// Root returns the document as it reads now.
+func (t *tree) Root() *doc.Node { return t.root }
+
+// Set replaces the value at a path, which must exist. Anything that encoding/json can
+// write may be set. A list or map that holds entries is not replaced: nothing is ever
+// removed.
+func (t *tree) Set(path Path, value any) error { return t.edit("set", path, value) }
+
+// Put sets the value at a path or, if the last key of the path does not exist
+// in its map, adds it behind the others.
+func (t *tree) Put(path Path, value any) error { return t.edit("put", path, value) }
+
+// Append adds an item at the end of the list at a path.
+func (t *tree) Append(path Path, value any) error { return t.edit("append to", path, value) }
+
+func (t *tree) edit(op string, path Path, value any) error {
+	patches, want, err := planned(t.form, t.root, op, path, value)
+	if err != nil || patches == nil {
+		return err
+	}
+	return t.firstFit(op, path.String(), patches, func(next []byte) bool {
+		root, broken, _ := t.read(next)
+		if broken != t.broken || !same(root, want) {
+			return false
+		}
+		t.root = root
+		return true
+	})
+}
+
+// planned gives the ways in which an edit can be written, and the tree that must come of
+// it. Without a change there is no way and no error.
+func planned(l layout, root *doc.Node, op string, path Path, value any) ([]patch, *doc.Node, error) {
+	n, in := find(root, path), path[:max(0, len(path)-1)]
+	var key *string
+	if n == nil && op == "put" {
+		if name, ok := path[len(path)-1].(string); ok {
+			n, key = find(root, in), &name
+		}
+	}
+	if n == nil {
+		return nil, nil, &Error{op, path.String(), ErrNotFound, ""}
+	}
+	v, err := node(value)
+	if err != nil {
+		return nil, nil, &Error{op, path.String(), ErrUnfit, err.Error()}
+	}
+	var want *doc.Node
+	switch {
+	case key != nil:
+		want = withKey(root, in, *key, v)
+	case op == "append to":
+		want = withItem(root, path, v)
+	case equal(n, v):
+		return nil, nil, nil
+	case n.Holds():
+		return nil, nil, &Error{op, path.String(), ErrUnfit, "it holds entries that would be lost"}
+	default:
+		want = withValue(root, path, v)
+	}
+	patches, err := l.plan(op, path, n, v, key)
+	return patches, want, err
+}
+
 // Object is a map with its keys in order, for values whose order matters.
 type Object []Member
 
@@ -64,7 +152,7 @@ func node(value any) (*doc.Node, error) {
 	if invalidEscape(raw) {
 		return nil, fmt.Errorf("text is not valid UTF-8")
 	}
-	n, _ := readJSON(raw)
+	n, _, _ := readJSON(raw)
 	if n == nil {
 		return nil, fmt.Errorf("nested too deep")
 	}
@@ -214,9 +302,10 @@ func composite(n *doc.Node) bool { return n.Kind == doc.Map || n.Kind == doc.Lis
 
 // readJSON and readYAML read a content with the readers of layouts. The node is
 // nil, with the reason, if it cannot be read.
-func readJSON(data []byte) (*doc.Node, string) {
+func readJSON(data []byte) (n *doc.Node, broken bool, why string) {
 	r, f := doc.Memory("f", data)
-	return f.JSONValue(), reason(r)
+	n = f.JSONValue()
+	return n, false, reason(r)
 }
 
 func readYAML(data []byte) (n *doc.Node, broken bool, why string) {

@@ -8,59 +8,23 @@ import (
 	"reprise/internal/doc"
 )
 
-// YAML is a YAML file while it is edited. Files that are not well-formed are
-// edited by the same rules by which the reader makes sense of them.
-type YAML struct {
-	text
-	root   *doc.Node
-	broken bool
-}
+// YAML is a YAML file while it is edited. A scalar keeps its quotes, and gets some
+// where it would be taken for something else without. Files that are not well-formed
+// are edited by the same rules by which the reader makes sense of them. What stands
+// behind an alias is refused with ErrUnfit.
+type YAML struct{ tree }
 
 // NewYAML reads a YAML file. It returns an *Error with ErrUnreadable if nothing
-// can be read.
+// can be read. The maps of several documents are one.
 func NewYAML(data []byte) (*YAML, error) {
-	root, broken, why := readYAML(data)
-	if root == nil {
-		return nil, &Error{"read", "YAML", ErrUnreadable, why}
-	}
-	return &YAML{text{data, data}, root, broken}, nil
+	y := &YAML{}
+	y.tree = tree{form: y, read: readYAML}
+	return y, y.open(data, "YAML")
 }
 
-// Root returns the document as it reads now. The maps of several documents are
-// one.
-func (y *YAML) Root() *doc.Node { return y.root }
-
-// Set replaces the value at a path, which must exist. A scalar keeps its
-// quotes, and gets some where it would be taken for something else without. A
-// list or map that holds entries is not replaced: nothing is ever removed. What
-// stands behind an alias is refused with ErrUnfit.
-func (y *YAML) Set(path Path, value any) error { return y.edit("set", path, value) }
-
-// Put sets the value at a path or, if the last key of the path does not exist
-// in its map, adds it behind the others.
-func (y *YAML) Put(path Path, value any) error { return y.edit("put", path, value) }
-
-// Append adds an item at the end of the list at a path. An empty value counts
-// as an empty list.
-func (y *YAML) Append(path Path, value any) error { return y.edit("append to", path, value) }
-
-func (y *YAML) edit(op string, path Path, value any) error {
-	b := block{data: y.now, root: y.root, hi: len(y.now)}
-	patches, want, err := b.plan(op, path, value)
-	if err != nil || patches == nil {
-		return err
-	}
-	for _, p := range patches {
-		next, ok := p.apply(y.now)
-		if !ok {
-			continue
-		}
-		if root, broken, _ := readYAML(next); broken == y.broken && same(root, want) {
-			y.now, y.root = next, root
-			return nil
-		}
-	}
-	return &Error{op, path.String(), ErrUnfit, "it would not read back"}
+// plan implements layout.
+func (y *YAML) plan(op string, path Path, n, v *doc.Node, key *string) ([]patch, error) {
+	return block{data: y.now, root: y.root, hi: len(y.now)}.plan(op, path, n, v, key)
 }
 
 // block is a YAML text: a file, or the front matter of one, that ends at hi.
@@ -70,52 +34,28 @@ type block struct {
 	hi   int
 }
 
-// plan returns the ways in which an edit can be written, best first, and the
-// tree that must come of it. Without a change there is no way and no error.
-func (b block) plan(op string, path Path, value any) ([]patch, *doc.Node, error) {
-	refuse := func(cause error, detail string) ([]patch, *doc.Node, error) {
-		return nil, nil, &Error{op, path.String(), cause, detail}
-	}
-	n := find(b.root, path)
-	if n == nil && (op != "put" || len(path) == 0) {
-		return refuse(ErrNotFound, "")
-	}
-	v, err := node(value)
-	if err != nil {
-		return refuse(ErrUnfit, err.Error())
-	}
-	if op == "append to" {
-		if !vacant(n) && n.Kind != doc.List {
-			return refuse(ErrNotFound, "there is no list")
-		}
-		if !placed(n) {
-			return refuse(ErrUnfit, "it stands behind an alias")
-		}
-		return b.appendItem(path, n, v), withItem(b.root, path, v), nil
-	}
-	if n == nil {
-		in := path[:len(path)-1]
-		parent := find(b.root, in)
-		key, ok := path[len(path)-1].(string)
-		switch {
-		case parent == nil || !ok || (parent.Kind != doc.Map && !vacant(parent)):
-			return refuse(ErrNotFound, "")
-		case !oneLine(key):
-			return refuse(ErrUnfit, "the key is no line of text")
-		case !placed(parent) && parent != b.root:
-			return refuse(ErrUnfit, "it stands behind an alias")
-		}
-		return b.addKey(in, parent, key, v), withKey(b.root, in, key, v), nil
+// plan implements layout. An empty value counts as an empty list or map.
+func (b block) plan(op string, path Path, n, v *doc.Node, key *string) ([]patch, error) {
+	refuse := func(cause error, detail string) ([]patch, error) {
+		return nil, &Error{op, path.String(), cause, detail}
 	}
 	switch {
-	case equal(n, v):
-		return nil, nil, nil
-	case n.Holds():
-		return refuse(ErrUnfit, "it holds entries that would be lost")
-	case !placed(n):
+	case op == "append to" && !vacant(n) && n.Kind != doc.List:
+		return refuse(ErrNotFound, "there is no list")
+	case key != nil && !vacant(n) && n.Kind != doc.Map:
+		return refuse(ErrNotFound, "")
+	case key != nil && !oneLine(*key):
+		return refuse(ErrUnfit, "the key is no line of text")
+	case !placed(n) && key == nil && op != "append to":
 		return refuse(ErrUnfit, "it stands behind an alias, or is not written here")
+	case !placed(n) && n != b.root:
+		return refuse(ErrUnfit, "it stands behind an alias")
+	case key != nil:
+		return b.addKey(path[:len(path)-1], n, *key, v), nil
+	case op == "append to":
+		return b.appendItem(path, n, v), nil
 	}
-	return b.set(path, n, v), withValue(b.root, path, v), nil
+	return b.set(path, n, v), nil
 }
 
 // placed reports whether a node has a place in the file.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,12 @@ func TestA_start_that_failed_says_what_was_made(t *testing.T) {
 		{&temporal.StartError{Run: "x", Err: serviceerror.NewUnavailable("away")}, 40, []string{"start x: ask the server at ", "away", "the same command again"}},
 		{&temporal.StartError{Run: "x", Err: serviceerror.NewPermissionDenied("no", "")}, 1, []string{"start x: no", "reprise/x", "`reprise-fleet stop x`"}},
 		{context.DeadlineExceeded, 40, []string{"ask the server at ", "did not answer in time", "is it running?"}},
+		{serviceerror.NewUnavailable(`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`), 40, []string{": it cannot be reached: connection refused\n", "is it running?"}},
+		{serviceerror.NewUnavailable(`connection error: desc = "transport: Error while dialing: dial tcp: lookup fleet.example on 10.0.0.2:53: no such host"`), 40, []string{": it cannot be reached: no such host\n"}},
+		{serviceerror.NewUnavailable(`connection error: desc = "transport: Error while dialing: dial tcp [::1]:7233: connect: connection refused"`), 40, []string{": it cannot be reached: connection refused\n"}},
+		{fmt.Errorf("failed reaching server: %w", serviceerror.NewUnavailable("no children to pick from")), 40, []string{": it cannot be reached: this name has no address\n"}},
+		{serviceerror.NewUnavailable(`connection error: desc = "transport: authentication handshake failed: tls: first record does not look like a TLS handshake"`), 40, []string{": it does not speak TLS\n"}},
+		{&temporal.NoWorkerError{Run: "x"}, 40, []string{"ask x: no worker answers\n  `reprise-fleet worker`"}},
 		{&temporal.GitError{Command: "fetch", Err: errors.New("exit status 128"), Said: "fatal: 'x' does not appear to be a git repository\nfatal: Could not read"}, 40, []string{"reprise-fleet: reach the remote: 'x' does not appear to be a git repository\n  `git ls-remote origin`"}},
 		{&temporal.NoCloneError{Dir: "/x", Why: "not a git repository"}, 2, []string{"find the clone around /x: not a git repository", "`git clone URL`"}},
 	} {

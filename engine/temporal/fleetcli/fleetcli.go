@@ -112,6 +112,7 @@ func (a *app) failed(err error) int {
 	var clone *temporal.NoCloneError
 	var remote *temporal.RemoteError
 	var untold *temporal.UntoldError
+	var workers *temporal.NoWorkerError
 	var none *serviceerror.NotFound
 	var namespace *serviceerror.NamespaceNotFound
 	var cut *interruptedError
@@ -131,7 +132,7 @@ func (a *app) failed(err error) int {
 	case errors.As(err, &namespace):
 		code, hint = misused, "TEMPORAL_NAMESPACE names it; `temporal operator namespace create --namespace NAME` makes one"
 		err = fmt.Errorf("ask the server at %s: %w", temporal.Address(), err)
-	case errors.As(err, &untold):
+	case errors.As(err, &untold), errors.As(err, &workers):
 		code = 40
 	case errors.As(temporal.Told(err), &remote):
 		code, err = 40, remote
@@ -163,24 +164,12 @@ func (a *app) failed(err error) int {
 	return code
 }
 
-// asked says which server could not be reached, where an error does not.
+// asked says in our words why the server could not be reached.
 func asked(err error) error {
-	start, started := errors.AsType[*temporal.StartError](err)
-	if started {
-		err = start.Err
+	if start, started := errors.AsType[*temporal.StartError](err); started {
+		return &temporal.StartError{Run: start.Run, Err: temporal.Asked(start.Err)}
 	}
-	_, silent := errors.AsType[*temporal.SilentError](err)
-	switch {
-	case silent:
-	case temporal.Slow(err):
-		err = &temporal.SilentError{Address: temporal.Address()}
-	default:
-		err = fmt.Errorf("ask the server at %s: %w", temporal.Address(), err)
-	}
-	if started {
-		return &temporal.StartError{Run: start.Run, Err: err}
-	}
-	return err
+	return temporal.Asked(err)
 }
 
 // open connects to the server and finds the clone.

@@ -83,10 +83,9 @@ func (a *app) run() *cobra.Command {
 				}
 			}
 			begun, err := fleet.Begin(cmd.Context(), args[0], goal)
-			if err != nil {
-				return err
+			if f.Ref, f.ignored = begun.Ref, begun.Ignored; err != nil {
+				return a.over(fleet, f.Ref, err)
 			}
-			f.Ref, f.ignored = begun.Ref, begun.Ignored
 			return a.takeUp(cmd.Context(), fleet, f, engine.Choice{})
 		},
 	}
@@ -161,18 +160,23 @@ func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f follows) er
 func (a *app) takeUp(ctx context.Context, fleet *temporal.Fleet, f follows, c engine.Choice) error {
 	begun, err := fleet.Resume(ctx, f.Ref, c)
 	f.ignored = append(f.ignored, begun.Ignored...)
-	var over *temporal.OverError
-	if err = a.goesOn(ctx, fleet, f, err); errors.As(err, &over) && a.json {
-		sum := a.summary(fleet, f.Ref)
-		a.code = cli.ExitCode(err)
-		sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
-		return json.NewEncoder(a.out).Encode(sum)
-	} else if temporal.Unreachable(err) {
+	if err = a.goesOn(ctx, fleet, f, err); temporal.Unreachable(err) {
 		return &temporal.StartError{Run: f.Ref.ID, Err: err}
 	} else if err != nil {
-		return err
+		return a.over(fleet, f.Ref, err)
 	}
 	return a.follow(ctx, fleet, f)
+}
+
+// over is why a run cannot be taken up; that nothing is left of it is what came of it, as a document.
+func (a *app) over(fleet *temporal.Fleet, ref reprise.Ref, err error) error {
+	if _, is := errors.AsType[*temporal.OverError](err); !is || !a.json {
+		return err
+	}
+	sum := a.summary(fleet, ref)
+	a.code = cli.ExitCode(err)
+	sum.State, sum.Action, sum.Reasons, sum.Next, sum.Exit = reprise.Complete, reprise.Finish, []string{err.Error()}, "", a.code
+	return json.NewEncoder(a.out).Encode(sum)
 }
 
 // goesOn is why a run cannot be resumed. One that is at work is only followed: whether it is

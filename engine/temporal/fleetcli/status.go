@@ -36,9 +36,12 @@ func (a *app) stop() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			waits := time.AfterFunc(stopQuietly, func() { a.waits(cmd.Context(), fleet, run) })
+			told := make(chan struct{})
+			waits := time.AfterFunc(stopQuietly, func() { a.waits(cmd.Context(), fleet, run); close(told) })
 			err = fleet.Stop(cmd.Context(), run, within)
-			waits.Stop()
+			if !waits.Stop() {
+				<-told // it asks the server
+			}
 			over, is := errors.AsType[*temporal.OverError](err)
 			if err != nil && !is || is && over.State == reprise.Complete.String() {
 				return err

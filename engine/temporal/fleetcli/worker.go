@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,8 @@ func (a *app) worker() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.Dir, "work", "", "the folder that the worker has for itself (default: one in the user's cache)")
 	flags.StringVar(&o.Name, "name", "", "how the worker is called (default: host and process)")
-	flags.IntVar(&o.Slots, "parallel", 1, "steps at the same time")
+	o.Slots = 1
+	within(cmd, "parallel", "take up to `N` steps at the same time, of all roles together, 1 to 64 (default 1)", &o.Slots, strconv.Atoi, 1, 64)
 	flags.StringSliceVar(&o.Roles, "role", nil, "roles it offers (default: all that this machine has agents for)")
 	flags.BoolVar(&o.Trust, "trust", false, "start whatever commands the remote's branches name")
 	return cmd
