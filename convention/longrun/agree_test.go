@@ -13,6 +13,41 @@ import (
 	"reprise/convention/longrun"
 )
 
+func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o644} }
+
+const (
+	lr   = "specs/shop/.long-run/"
+	plan = "---\nplan: %\ntask_group: g%\n---\n\n<tasks>\n<task><name>Model</name></task>\n<task><name>Routes</name></task>\n<task><name>Tests</name></task>\n</tasks>\n"
+)
+
+func longRunSample() fstest.MapFS {
+	return fstest.MapFS{
+		lr + "STATE.md":                 text("# Long-Run Implementation State\n\n## Current Position\nPlan: 2 of 3\nTask Group: g02\nStatus: Executing\n"),
+		lr + "plans/01-PLAN.md":         text(strings.ReplaceAll(plan, "%", "01")),
+		lr + "plans/02-PLAN.md":         text(strings.ReplaceAll(plan, "%", "02")),
+		lr + "plans/03-PLAN.md":         text(strings.ReplaceAll(plan, "%", "03")),
+		lr + "plans/01-CHECKPOINT.json": text(`{"plan": "01", "last_completed_task": 3, "total_tasks": 3, "task_commits": {}}` + "\n"),
+		lr + "plans/02-CHECKPOINT.json": text(`{"plan": "02", "last_completed_task": 1, "total_tasks": 3, "task_commits": {"1": "abc1234"}}` + "\n"),
+		lr + "summaries/01-SUMMARY.md":  text("---\nplan: 01\nstatus: completed\ncompleted_at: 2026-01-15T10:00:00Z\n---\n\n# Done\n"),
+		lr + "agent-history.json":       text(`{"version": "1.0", "max_entries": 50, "entries": [{"agent_id": "a2", "plan": "02", "timestamp": "2026-01-15T10:30:00Z", "status": "spawned"}]}` + "\n"),
+		lr + "current-agent-id.txt":     text("a2\n"),
+	}
+}
+
+const planningRoad = "# Roadmap\n\n- [x] **Phase 1: Base**\n- [ ] **Phase 2: Cart**\n\n### Phase 2: Cart\n- [x] 02-01-PLAN.md\n- [ ] 02-02-PLAN.md\n"
+
+func planningSample() fstest.MapFS {
+	return fstest.MapFS{
+		".planning/STATE.md":                     text("# Project State\n\n## Current Position\n\nPhase: 2 of 2 (Cart)\nPlan: 1 of 2\nStatus: In progress\n"),
+		".planning/ROADMAP.md":                   text(planningRoad),
+		".planning/phases/01-base/01-01-PLAN.md": text("# Base\n"), ".planning/phases/01-base/01-01-SUMMARY.md": text("---\ncompleted: 2026-02-01\n---\n# Base\n"),
+		".planning/phases/02-cart/02-01-PLAN.md": text("# Cart\n"), ".planning/phases/02-cart/02-01-SUMMARY.md": text("---\ncompleted: 2026-02-03\n---\n# Cart\n"),
+		".planning/phases/02-cart/02-02-PLAN.md": text("# Pay\n"),
+		".planning/agent-history.json":           text(`{"version": "1.0", "max_entries": 50, "entries": []}` + "\n"),
+		".planning/HANDOFF.json":                 text(`{"version": "1.0", "phase": "02", "plan": 2, "status": "paused", "timestamp": "2026-02-04T00:00:00Z"}` + "\n"),
+	}
+}
+
 // recorded gives the files of a tree after an event.
 func recorded(t *testing.T, fsys fstest.MapFS, ev reprise.Event) fstest.MapFS {
 	t.Helper()

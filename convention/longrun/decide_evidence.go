@@ -173,7 +173,6 @@ func (g *gsd) traces(p *plan) []reprise.Trace {
 // folders are in the archive, or next to the new ones. They map to the day the
 // last milestone shipped.
 func (g *gsd) readReused() {
-	g.reused = map[phaseNo]time.Time{}
 	dir := path.Join(g.dir, "milestones")
 	for _, e := range g.r.Dir(dir) {
 		if !e.IsDir() {
@@ -184,9 +183,6 @@ func (g *gsd) readReused() {
 				g.reused[p] = time.Time{}
 			}
 		}
-	}
-	for _, p := range g.left {
-		g.reused[p] = time.Time{}
 	}
 	if len(g.reused) == 0 {
 		return

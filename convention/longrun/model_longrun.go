@@ -128,7 +128,6 @@ type checkpoint struct {
 	read      bool   // it is JSON
 	second    bool   // of the form that lists
 	plan      string // as written, where it agrees with the file name
-	foreign   bool   // it says that it is about another plan
 	completed int
 	total     int
 	known     bool // both numbers are there and make sense

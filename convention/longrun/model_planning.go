@@ -22,7 +22,6 @@ type gsd struct {
 	plans planSet // every plan that anything mentions
 	filed []*plan // those with a PLAN or a SUMMARY file, in order
 
-	left     map[string]phaseNo // folders whose number another folder uses
 	handoffs []handoffFile
 	checks   []handoffFile // VERIFICATION and UAT files
 
@@ -42,10 +41,9 @@ type gsd struct {
 }
 
 func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
-	g := &gsd{r: r, run: run, dir: run.Path, plans: planSet{}}
+	g := &gsd{r: r, run: run, dir: run.Path, plans: planSet{}, reused: map[phaseNo]time.Time{}}
 	g.readState()
 	g.readRoadmap()
-	g.settleRivals()
 	g.scan(g.dir, phaseNo{}, false, 0)
 	g.tidyKeys()
 	g.agent = readAgents(r, run, g.dir)

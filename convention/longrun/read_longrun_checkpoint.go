@@ -26,7 +26,6 @@ func (l *longRun) readCheckpoint(p *plan, name string) {
 		if nums := doc.Numbers(plan.Str()); len(nums) > 0 && nums[0] == p.num {
 			c.plan = plan.Str()
 		} else {
-			c.foreign = true
 			f.Report(reprise.Warning, reprise.CodeIntegrity, plan.Line,
 				fmt.Sprintf("the checkpoint of plan %s says it is about plan %s; the file name counts", p.id, strconv.Quote(doc.Clip(plan.Str(), 20))), "")
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -76,7 +77,7 @@ func (g *gsd) scan(dir string, phase phaseNo, inside bool, depth int) {
 		name := path.Join(dir, e.Name())
 		// A folder with the name of a plan is read as one, and found to be no file.
 		if ext := path.Ext(e.Name()); e.IsDir() && ext != ".md" && ext != ".json" {
-			if _, left := g.left[name]; left || depth >= gsdDepth || slices.Contains(notPhases, strings.ToLower(e.Name())) {
+			if depth >= gsdDepth || slices.Contains(notPhases, strings.ToLower(e.Name())) {
 				continue
 			}
 			below, in := phase, inside
@@ -113,6 +114,15 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, d
 		}
 		p, first := g.plans.at(k, id), ""
 		switch {
+		case p.path != "" && folderOf(p.path) != folderOf(name) && g.hasPlan(name, k, phase):
+			// Milestones that begin to count again leave the old phases where they are. The plan
+			// that has no summary counts, and no summary of the other closes it.
+			g.reused[phase] = time.Time{}
+			if first = p.path; kind == "PLAN" && p.summary != nil && folderOf(p.summary.file) == folderOf(p.path) {
+				*p = plan{planKey: p.planKey, id: id}
+				g.readGSDPlan(p, name)
+				name, first = first, name
+			}
 		case kind == "PLAN" && p.path == "":
 			p.id = id
 			g.readGSDPlan(p, name)
@@ -124,7 +134,7 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, d
 			first = p.summary.file
 		}
 		if first != "" {
-			warn(g.r, reprise.CodeDuplicateID, id, reprise.Source{File: name}, fmt.Sprintf("plan %s has two files; %s counts, this one does not", id, path.Base(first)), "rename or remove one of them")
+			warn(g.r, reprise.CodeDuplicateID, id, reprise.Source{File: name}, fmt.Sprintf("plan %s has two files; %s counts, this one does not", id, first), "rename or remove one of them")
 		}
 		return
 	}
@@ -132,6 +142,26 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, d
 	if strings.HasSuffix(upper, "VERIFICATION.MD") || strings.HasSuffix(upper, "UAT.MD") {
 		g.checks = append(g.checks, handoffFile{name, phase})
 	}
+}
+
+// folderOf is the folder of the phase that a plan or a summary belongs to.
+func folderOf(name string) string {
+	dir := path.Dir(name)
+	if low := strings.ToLower(path.Base(dir)); low == "plans" || low == "summaries" {
+		return path.Dir(dir)
+	}
+	return dir
+}
+
+// hasPlan reports whether the folder that a file lies in has a PLAN file with a key.
+func (g *gsd) hasPlan(name string, k planKey, phase phaseNo) bool {
+	dir := folderOf(name)
+	return slices.ContainsFunc([]string{dir, path.Join(dir, "plans")}, func(dir string) bool {
+		return slices.ContainsFunc(g.r.Dir(dir), func(e fs.DirEntry) bool {
+			has, _, ok := fileKey(path.Join(dir, e.Name()), phase, "PLAN")
+			return ok && has == k
+		})
+	})
 }
 
 // loose recognises a plan or a summary that lies outside the folder of a phase

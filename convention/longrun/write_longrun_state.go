@@ -29,12 +29,11 @@ var runWords = map[runWord]string{
 type newPosition struct {
 	started, goal string
 	at            *plan // nil: no plan is written yet
-	group         bool  // the task group of the plan is named
 	status        runWord
 	activity      string
 }
 
-// newState is STATE.md of a run that begins or whose file is lost.
+// newState is STATE.md of a run that begins.
 func (l *longRun) newState(n newPosition) []byte {
 	var b strings.Builder
 	line := func(key, value string) {
@@ -50,9 +49,6 @@ func (l *longRun) newState(n newPosition) []byte {
 		line("Plan", "[X] of [Y]")
 	} else {
 		line("Plan", fmt.Sprintf("%d of %d", n.at.num, len(l.plans)))
-		if n.group {
-			line("Task Group", ledger.MarkdownLine(n.at.group, 120))
-		}
 	}
 	line("Status", runWords[n.status])
 	line("Last activity", n.activity)
