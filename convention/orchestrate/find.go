@@ -26,13 +26,11 @@ const (
 	workflowShape // .aiox/*-state.yaml, flat or under engine_state
 	nexosShape    // .nexos/workflow-state/*-state.yaml
 	bobShape      // .aios/workflow-state/*-state.yaml
-	sessionShape
-	masterShape
 	buildShape
 )
 
-// shapeOf tells the state files by their place. Dashboards, caches, handoffs
-// and the session-state.json of the hub are no evidence of a run and have no
+// shapeOf tells the state files by their place. Dashboards, caches, handoffs,
+// session states and the files of the master orchestrator are no evidence of a run and have no
 // shape; nor have files that were put aside (.migrated, .discarded, .bak).
 func shapeOf(p string) shape {
 	dir, name := path.Split(p)
@@ -56,10 +54,6 @@ func shapeOf(p string) shape {
 		if parent == "qa" || path.Base(path.Dir(dir)) == "qa" {
 			return loopShape
 		}
-	case low == ".session-state.yaml" || low == ".session-state.yml":
-		return sessionShape
-	case parent == "master-orchestrator" && strings.HasSuffix(low, ".json") && isHome(path.Base(path.Dir(dir))):
-		return masterShape
 	case low == "build-state.json" && parent == "plan":
 		return buildShape
 	}
@@ -205,7 +199,7 @@ func laterCopy(p string, exists func(string) bool) string {
 }
 
 // stateOrder is the order in which states may take a story.
-var stateOrder = []shape{epicShape, loopShape, workflowShape, nexosShape, bobShape, sessionShape, masterShape, buildShape}
+var stateOrder = []shape{epicShape, loopShape, workflowShape, nexosShape, bobShape, buildShape}
 
 // stateRef names the run of a state file.
 func stateRef(p string) reprise.Ref {
@@ -223,10 +217,6 @@ func stateRef(p string) reprise.Ref {
 		if parent := path.Base(path.Dir(p)); parent != "qa" {
 			ref.ID = "qa-loop-" + parent
 		}
-	case sessionShape:
-		ref.ID = "session"
-	case masterShape:
-		ref.ID = "orchestrator-" + strings.TrimSuffix(path.Base(p), ".json")
 	case buildShape:
 		ref.ID = "build"
 		if parent := path.Base(path.Dir(path.Dir(p))); parent != "." && parent != "/" {

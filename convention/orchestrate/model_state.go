@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"slices"
-	"sort"
 	"strings"
 
 	"reprise"
@@ -20,7 +19,16 @@ type form struct {
 	title  []string
 	touch  []string // spellings of the time of the last change
 	active string   // its word for a run at work
+	halted string   // its word for one that is given up
 	steps  []steps
+	short  track
+}
+
+// track is the short form of a state that lists what is behind it and names what is at
+// work. It knows no failure.
+type track struct {
+	behind, current, agent []string // spellings of the keys
+	called, role           string   // what is at work, and who does it where the state does not say
 }
 
 // steps describes a list or a map in which a state keeps steps.
@@ -29,7 +37,6 @@ type steps struct {
 	title, phase, role []string // spellings of what an entry says of itself
 	group              string   // the phase of all of them
 	mark               string   // the key that tells that a step need not be done
-	own                bool     // times are set only in entries that have them
 }
 
 // stateLedger, loopLedger and gateLedger are the names under which epic states,
@@ -52,7 +59,8 @@ var forms = map[shape]form{
 	},
 	loopShape: {kind: reprise.KindQALoop, ledger: loopLedger, lost: "the status of the QA loop cannot be read"},
 	workflowShape: {
-		kind: reprise.KindWorkflow, ledger: "workflow state", lost: "the workflow state cannot be read", active: "active",
+		kind: reprise.KindWorkflow, ledger: "workflow state", lost: "the workflow state cannot be read", active: "active", halted: "aborted",
+		short: track{[]string{"phases_completed", "phasesCompleted"}, []string{"current_phase", "currentPhase"}, []string{"current_agent", "currentAgent"}, "phase", ""},
 		roots: []string{"engine_state", "workflow_state"}, touch: []string{"updated_at", "updatedAt", "last_updated"},
 		title: []string{"workflow_name", "workflowName", "workflow", "workflow_id"},
 		steps: []steps{
@@ -70,20 +78,9 @@ var forms = map[shape]form{
 		kind: reprise.KindWorkflow, ledger: "workflow state", lost: "the workflow state cannot be read",
 		touch: []string{"lastUpdated", "last_updated", "updatedAt"}, title: []string{"workflowId", "workflow_id"},
 	},
-	sessionShape: {
-		kind: reprise.KindWorkflow, ledger: "session state", lost: "the session state cannot be read",
-		roots: []string{"session_state"}, touch: []string{"last_updated", "lastUpdated"},
-	},
-	masterShape: {
-		kind: reprise.KindWorkflow, ledger: "orchestrator state", lost: "the orchestrator's state cannot be read", active: "in_progress",
-		touch: []string{"updatedAt", "updated_at", "lastUpdated"}, title: []string{"workflowId"},
-		steps: []steps{{
-			Steps: ledger.Steps{Keys: []string{"epics"}, Prefix: "epic ", From: 1, Started: "startedAt", Ended: "completedAt"},
-			title: []string{"title", "name"}, own: true,
-		}},
-	},
 	buildShape: {
-		kind: reprise.KindWorkflow, ledger: "build state", lost: "the build state cannot be read", active: "in_progress",
+		kind: reprise.KindWorkflow, ledger: "build state", lost: "the build state cannot be read", active: "in_progress", halted: "abandoned",
+		short: track{[]string{"completedSubtasks", "completed_subtasks"}, []string{"currentSubtask", "current_subtask"}, []string{"current_agent", "currentAgent"}, "subtask", "dev"},
 		touch: []string{"updatedAt", "updated_at", "lastUpdated"},
 	},
 }
@@ -104,17 +101,6 @@ func (f form) root(top ledger.Value) ledger.Value {
 		}
 	}
 	return top
-}
-
-// rows reads the steps of a state in their order: by number where they are counted
-// from one.
-func (s steps) rows(root ledger.Value) []ledger.Row {
-	out := s.Rows(root)
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := doc.Numbers(out[i].Name), doc.Numbers(out[j].Name)
-		return s.From > 0 && len(a) > 0 && len(b) > 0 && a[0] < b[0]
-	})
-	return out
 }
 
 // readSteps adds the steps of a state to the run.
@@ -220,37 +206,6 @@ func (b bob) firstOpen() int {
 		i++
 	}
 	return i
-}
-
-// build is the state of a build.
-type build struct {
-	ledger.Value
-	current   ledger.Value // the subtask at work
-	completed ledger.Value
-}
-
-func readBuild(root ledger.Value) build {
-	return build{root, root.In("currentSubtask", "current_subtask"), root.In("completedSubtasks", "completed_subtasks")}
-}
-
-// at is the id of the subtask at work.
-func (b build) at() ledger.Value {
-	if b.current.Is(doc.Map) {
-		return b.current.In("id", "subtaskId")
-	}
-	return b.current
-}
-
-// has reports whether a subtask is completed.
-func (b build) has(id string) bool {
-	return slices.ContainsFunc(b.completed.Entries(1), func(s ledger.Entry) bool { return subtaskID(s.Value) == id })
-}
-
-func subtaskID(v ledger.Value) string {
-	if v.Is(doc.Map) {
-		v = v.In("id", "subtaskId")
-	}
-	return v.Plain()
 }
 
 // loop is a QA loop with its history.

@@ -9,14 +9,14 @@
 // # What is a run
 //
 // Six places are looked at: epic states, QA loops, workflow states (with
-// session, master-orchestrator and build states), story files in whatever
+// build states), story files in whatever
 // status, and specification folders without a story. One story is one
 // candidate:
 //
 //   - A story that an open QA loop, workflow or session is about is folded
 //     into that run: its file stands in Also, its status beside the state's as
 //     a claim, and it is no run of its own. Of several such states the first in
-//     the order loop, workflow, session, master, build keeps the story.
+//     the order loop, workflow, executor, build keeps the story.
 //   - The stories of an epic state stay runs of their own and are steps of the
 //     epic. The unit that an epic offers first is not offered at the top a
 //     second time: Rank puts that story behind the others.

@@ -13,8 +13,7 @@ import (
 )
 
 // Workflow is a named workflow with steps or phases: that of the engine, the
-// short form, the development cycle executor, a session, an orchestrator or a
-// build.
+// short form, the development cycle executor, or a build.
 type Workflow struct{ alone }
 
 var _ reprise.Playbook = Workflow{}
@@ -48,13 +47,11 @@ func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 	return begun(fsys, ref, g, reprise.Event{Options: steps})
 }
 
-func isSession(r *reprise.Run) bool { return shapeOf(r.Path) == sessionShape }
-
 // step is the step that a unit means. The layout calls a unit by its story where
 // there is one. What a review sent back is made again first.
 func (Workflow) step(r *reprise.Run, u reprise.Unit) *reprise.Step {
 	s := r.Step(u.ID)
-	if s == nil || s.Phase == "story" && !isSession(r) {
+	if s == nil || s.Phase == "story" {
 		s = r.Step(u.Phase)
 	}
 	for i := 0; s == nil && i < len(r.Steps); i++ {
@@ -98,14 +95,6 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 	a := assignment(r, u, s.ID, cmp.Or(s.Role, u.Role))
 	a.Inputs = []string{r.Path}
 	story := storyOf(r)
-	if isSession(r) {
-		if story == "" {
-			return a, fmt.Errorf("assign %s of %s: the story has no file", s.ID, r.ID)
-		}
-		child := storyRef(story)
-		a.Child = &child
-		return a, nil
-	}
 	withStory(fsys, &a, story)
 	withTask(r, &a, s, maxSection)
 	// The task is that of the role, whichever agent does it.
@@ -125,12 +114,6 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 	if r.State == reprise.Unreadable {
 		return reprise.Conclusion{Problem: "the state can no longer be read: " + r.Reason}
 	}
-	if isSession(r) {
-		if s := r.Step(a.Step); s == nil || !s.Status.Closed() && r.State != reprise.Complete {
-			return reprise.Conclusion{Problem: "the story is not done"}
-		}
-		return finished(reply)
-	}
 	if a.Step != bobGate && rule(reply.Verdict) == reprise.NoRuling {
 		return finished(reply)
 	}
@@ -149,9 +132,6 @@ func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise
 			return []reprise.Event{applied(q)}, nil
 		}
 		return append(p.close(r), applied(q)), nil
-	}
-	if isSession(r) {
-		return firstOf(elsewhere(r, forms[sessionShape].ledger), answers(r, ended)), nil
 	}
 	if out := firstOf(answers(r, ended), outside(r, d), escalations(r)); len(out) > 0 || !r.State.Open() || d.Action != reprise.Start {
 		return out, nil
@@ -188,8 +168,7 @@ func (Workflow) end(r *reprise.Run) []reprise.Event {
 	}
 	// Only these list all of their steps; others tell what was done and what
 	// is being done.
-	whole := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return strings.HasPrefix(s.ID, "step ") }) ||
-		path.Base(path.Dir(r.Path)) == "master-orchestrator"
+	whole := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return strings.HasPrefix(s.ID, "step ") })
 	switch {
 	case own == 0 || pending(r, closeState):
 		return nil

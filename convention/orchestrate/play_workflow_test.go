@@ -130,24 +130,6 @@ func TestOR5_executor_names_who_works(t *testing.T) {
 	}
 }
 
-func TestOR11_session(t *testing.T) {
-	t.Parallel()
-	files := tree("docs/stories/.session-state.yaml", `session_state:
-  version: "1.2"
-  last_updated: "2025-12-20T09:00:00Z"
-  progress:
-    current_story: "3.2"
-    stories_done: ["3.1"]
-    stories_pending: ["3.2", "3.3"]
-  workflow: {current_phase: development, started_at: "2025-12-20T08:00:00Z"}
-  last_action: {type: PHASE_CHANGE, timestamp: "2025-12-20T09:00:00Z", story: "3.2", phase: development}
-`, "docs/stories/3.1.story.md", strings.Replace(draft, "Draft", "Done", 1),
-		"docs/stories/3.2.story.md", strings.Replace(draft, "Draft", "InProgress", 1), "docs/stories/3.3.story.md", draft)
-	p := player(reprise.KindWorkflow, reprise.Goal{Path: "docs/stories/.session-state.yaml"}, team)
-	p.Stride = 2
-	p.EveryKill(t, files, over("3.2", "3.3"))
-}
-
 func TestOR11_workflow_states_as_met(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -156,17 +138,6 @@ func TestOR11_workflow_states_as_met(t *testing.T) {
 		steps      []string
 	}{
 		"short form": {".nexos/workflow-state/one-state.yaml", "workflow: one\nstatus: active\ncurrent_phase: build\nphases_completed: [plan]\ncurrent_agent: '@dev'\n", reprise.Complete, []string{"build"}},
-		"master": {".aiox/master-orchestrator/m.json", `{
-  "workflowId": "wf-1",
-  "status": "in_progress",
-  "updatedAt": 1769900000000,
-  "epics": {
-    "3": {"status": "completed", "completedAt": 1769900000000},
-    "4": {"status": "in_progress", "completedAt": null},
-    "6": {"status": "pending", "startedAt": null}
-  }
-}
-`, reprise.Complete, []string{"epic 4", "epic 6"}},
 		"build": {"plan/build-state.json", `{
   "status": "in_progress",
   "startedAt": "2026-01-31T09:00:00.000Z",

@@ -24,7 +24,7 @@ func (l *loader) epic(f *doc.File, root ledger.Value) {
 	l.times(root.Node)
 	plan := l.executionPlan(root)
 	if before := root.In("prerequisites"); before.Is(doc.Map) {
-		rows := prerequisites.rows(root)
+		rows := prerequisites.Rows(root)
 		l.readSteps(prerequisites, stateLedger, rows)
 		for _, row := range rows {
 			l.artifactOf(row.ID, row.At.Get("artifact").Str(), row.At.Source())

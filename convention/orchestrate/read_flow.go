@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -13,28 +12,33 @@ import (
 	"reprise/internal/ledger"
 )
 
-// flow reads the state of a named workflow, the master orchestrator or a build.
-func (l *loader) flow(sh shape, f *doc.File, root ledger.Value) {
-	run, fm := l.run, formOf(sh)
+// flow reads the state of a named workflow or a build.
+func (l *loader) flow(f *doc.File, fm form, root ledger.Value) {
+	run, st := l.run, root.Get("status")
 	l.timesIn(f, root)
 	run.Branch = stateBranch(root)
-	switch sh {
-	case masterShape:
-		l.readSteps(fm.steps[0], fm.ledger, fm.steps[0].rows(root))
-	case buildShape:
-		l.buildPlace(root)
-		l.buildSteps(readBuild(root))
-	default:
-		l.workflowSteps(fm, root)
-		l.workflowArtifacts(root)
-	}
-	st := root.Get("status")
+	l.place(root)
+	l.workflowSteps(fm, root)
+	l.workflowArtifacts(root)
 	l.workflowState(root)
-	if sh == buildShape {
-		l.buildState(readBuild(root), doc.Fold(splitCamel(st.Str())))
+	if word := doc.Fold(st.Str()); fm.halted == "abandoned" && run.State == reprise.Waiting && (word == "failed" || word == "error") {
+		run.State, run.Reason = reprise.Interrupted, "the build "+word+" and can be resumed"
 	}
 	if hint := storyHint(root); hint.Node != nil && run.Phase != confirmPhase {
 		l.attachStory(hint.Str(), hint.Source(), fm.ledger, st.Str(), inProgress)
+	}
+}
+
+// place reads where a workflow works: a checkout inside the project.
+func (l *loader) place(root ledger.Value) {
+	at := root.In("worktree")
+	if at.Is(doc.Map) {
+		l.run.Branch = cmp.Or(ledger.Branch(at.Get("branch").Plain()), l.run.Branch)
+		at = at.In("path")
+	}
+	name := strings.ReplaceAll(at.Plain(), `\`, "/")
+	if p := path.Join(l.project(), name); name != "" && !path.IsAbs(name) && !strings.Contains(name, ":") && fsPath(p) && p != "." {
+		l.run.Worktree = p
 	}
 }
 
@@ -51,25 +55,28 @@ func storyHint(root ledger.Value) ledger.Value {
 // workflowSteps reads the list of steps, whatever they are counted from, else
 // the results of steps by name, else the phases behind the one at work.
 func (l *loader) workflowSteps(fm form, root ledger.Value) {
-	table, results := fm.steps[0], fm.steps[1]
-	root.Get(table.Keys...).List() // reports what is no list
-	if rows := table.rows(root); len(rows) > 0 {
-		l.readSteps(table, fm.ledger, rows)
-		l.passOver(root, rows)
-		return
+	if len(fm.steps) > 0 {
+		table, results := fm.steps[0], fm.steps[1]
+		root.Get(table.Keys...).List() // reports what is no list
+		if rows := table.Rows(root); len(rows) > 0 {
+			l.readSteps(table, fm.ledger, rows)
+			l.passOver(root, rows)
+			return
+		}
+		if rows := results.Rows(root); len(rows) > 0 && root.In(results.Keys...).Is(doc.Map) {
+			l.readSteps(results, fm.ledger, rows)
+			l.uncounted(fm, root, len(rows))
+			return
+		}
 	}
-	if rows := results.rows(root); len(rows) > 0 && root.In(results.Keys...).Is(doc.Map) {
-		l.readSteps(results, fm.ledger, rows)
-		l.uncounted(fm, root, len(rows))
-		return
-	}
-	behind, cur := root.Get("phases_completed", "phasesCompleted"), root.Get("current_phase", "currentPhase")
+	sh := fm.short
+	behind, cur := root.Get(sh.behind...), root.Get(sh.current...)
 	for _, s := range behind.Strs() {
-		l.run.Steps = append(l.run.Steps, claimed(fm.ledger, s, s, "", reprise.Done, "phases_completed", behind.Source()))
+		l.run.Steps = append(l.run.Steps, claimed(fm.ledger, s, s, sh.role, reprise.Done, sh.behind[0], behind.Source()))
 	}
 	if id := cur.Str(); id != "" && l.run.Step(id) == nil {
-		who := role(root.Get("current_agent", "currentAgent").Str())
-		l.run.Steps = append(l.run.Steps, claimed(fm.ledger, id, "phase "+id, who, reprise.InProgress, "current_phase", cur.Source()))
+		who := cmp.Or(role(root.Get(sh.agent...).Str()), sh.role)
+		l.run.Steps = append(l.run.Steps, claimed(fm.ledger, id, sh.called+" "+id, who, reprise.InProgress, sh.current[0], cur.Source()))
 	}
 }
 
@@ -292,132 +299,4 @@ func (l *loader) bobFinished(b bob, at int) bool {
 		}
 	}
 	return true
-}
-
-// session reads docs/stories/.session-state.yaml.
-func (l *loader) session(f *doc.File, root ledger.Value) {
-	run := l.run
-	l.timesIn(f, root)
-	run.Title = root.In("epic").In("title").Plain()
-	run.Branch = stateBranch(root)
-	progress := root.In("progress")
-	finished, cur, pending := progress.In("stories_done"), progress.In("current_story"), progress.In("stories_pending")
-	add := func(id string, s reprise.Status, word string, at ledger.Value) {
-		run.Steps = append(run.Steps, claimed(forms[sessionShape].ledger, id, "story", "", s, word, at.Source()))
-	}
-	for _, id := range finished.Strs() {
-		add(id, reprise.Done, "stories_done", finished)
-	}
-	// Those listed as pending that are not done since.
-	left := slices.DeleteFunc(pending.Strs(), func(id string) bool { return run.Step(id) != nil })
-	for _, id := range left {
-		if id != cur.Str() && run.Step(id) == nil {
-			add(id, reprise.Pending, "stories_pending", pending)
-		}
-	}
-	run.Phase = root.In("workflow").In("current_phase").Plain()
-	action := strings.ToUpper(root.In("last_action").In("type").Plain())
-	switch {
-	case action == "ABORT":
-		run.State, run.Reason = reprise.Stopped, "the session was aborted"
-		return
-	case cur.Str() == "" && len(left) == 0 && len(run.Steps) > 0:
-		run.State, run.Reason = reprise.Complete, "no story is left in the session"
-		return
-	case cur.Str() == "" && len(run.Steps) == 0:
-		l.unreadable("the session state names no story")
-		return
-	case action == "PAUSE":
-		run.State, run.Reason = reprise.Interrupted, "the session was paused"
-	default:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the session ended after %s without a pause", quote(action))
-	}
-	next := cur.Str()
-	if next == "" {
-		next = left[0]
-	}
-	who := ""
-	if i := sessionPhases.index(run.Phase); i >= 0 {
-		who = sessionPhases[i].role
-	}
-	run.Next = []reprise.Unit{{ID: next, Path: run.Path, Phase: run.Phase, Role: who, Reason: run.Reason}}
-	l.attachStory(next, cur.Source(), forms[sessionShape].ledger, run.Phase, inProgress)
-	if run.Step(next) == nil {
-		add(next, reprise.InProgress, "current_story", cur)
-	}
-	s := run.Step(next)
-	s.Files = append(s.Files, l.filesOf(root.In("context_snapshot").In("files_modified").Node)...)
-}
-
-// buildPlace reads where a build works: a checkout inside the project.
-func (l *loader) buildPlace(root ledger.Value) {
-	at := root.In("worktree")
-	if at.Is(doc.Map) {
-		if b := ledger.Branch(at.Get("branch").Plain()); b != "" {
-			l.run.Branch = b
-		}
-		at = at.In("path")
-	}
-	name := strings.ReplaceAll(at.Plain(), `\`, "/")
-	if p := path.Join(l.project(), name); name != "" && !path.IsAbs(name) && !strings.Contains(name, ":") && fsPath(p) && p != "." {
-		l.run.Worktree = p
-	}
-}
-
-// buildSteps reads completed and failed subtasks and the one at work, with what
-// their checkpoints and failed attempts hold.
-func (l *loader) buildSteps(b build) {
-	run, name := l.run, forms[buildShape].ledger
-	add := func(id, word string, status reprise.Status, at reprise.Source) {
-		if run.Step(id) == nil {
-			run.Steps = append(run.Steps, claimed(name, id, "subtask", "dev", status, word, at))
-		}
-	}
-	for _, part := range []struct {
-		word   string
-		list   ledger.Value
-		status reprise.Status
-	}{{"completedSubtasks", b.completed, reprise.Done}, {"failedSubtasks", b.In("failedSubtasks", "failed_subtasks"), reprise.Failed}} {
-		for _, v := range part.list.Entries(1) {
-			if part.list.Is(doc.List) {
-				add(cmp.Or(subtaskID(v.Value), part.word+" "+v.Name), part.word, part.status, v.Source())
-			}
-		}
-	}
-	if id := b.at().Str(); id != "" {
-		add(id, "currentSubtask", reprise.InProgress, b.at().Source())
-	}
-	of := func(v ledger.Entry) *reprise.Step {
-		return run.Step(v.In("subtaskId", "subtask_id", "subtask").Plain())
-	}
-	for _, v := range b.In("checkpoints").Entries(0) {
-		if s := of(v); s != nil {
-			if hash := v.In("gitCommit", "git_commit", "commit").Plain(); hash != "" {
-				s.Commits = append(s.Commits, hash)
-			}
-			s.Files = append(s.Files, l.filesOf(v.In("filesModified", "files_modified").Node)...)
-		}
-	}
-	for _, v := range b.In("failedAttempts", "failed_attempts").Entries(0) {
-		if s := of(v); s != nil {
-			s.Attempts++
-		}
-	}
-}
-
-// buildState lets a build that failed or was given up be resumed, at the subtask
-// that was at work.
-func (l *loader) buildState(b build, fold string) {
-	run := l.run
-	if fold == "failed" || fold == "abandoned" || fold == "stopped" {
-		run.State, run.Reason = reprise.Interrupted, "the build "+fold+" and can be resumed"
-	}
-	if run.State != reprise.Interrupted && (!run.State.Open() || len(run.Next) > 0) {
-		return
-	}
-	id := b.at().Str()
-	if s := run.Step(id); id != "" && (s == nil || !s.Status.Closed()) {
-		run.Phase = "subtask " + id
-		run.Next = []reprise.Unit{{ID: id, Path: run.Path, Phase: run.Phase, Role: "dev", Reason: "the subtask that was at work"}}
-	}
 }

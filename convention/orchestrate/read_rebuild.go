@@ -64,8 +64,6 @@ func (l *loader) rebuildStory(f *doc.File, why string) {
 		}
 	case bobShape, nexosShape:
 		hint = strings.TrimSuffix(name, "-state")
-	case masterShape:
-		hint = strings.TrimSuffix(name, ".json")
 	}
 	if left := leftOver(f.Data, "storyId", "story_id", "currentStory", "current_story", "story"); left != "" {
 		hint = left

@@ -40,10 +40,8 @@ func (l *loader) state(sh shape) {
 		l.qaLoop(f, root)
 	case sh == bobShape:
 		l.bob(f, readBob(root))
-	case sh == sessionShape:
-		l.session(f, root)
 	default:
-		l.flow(sh, f, root)
+		l.flow(f, fm, root)
 	}
 	l.locks()
 }
@@ -315,7 +313,7 @@ func (l *loader) lockConcerns(name, resource string) bool {
 	for _, about := range []struct {
 		word   string
 		shapes []shape
-	}{{"bob", []shape{bobShape, sessionShape}}, {"epic", []shape{epicShape}}, {"qa", []shape{loopShape}}, {"build", []shape{buildShape}}} {
+	}{{"bob", []shape{bobShape}}, {"epic", []shape{epicShape}}, {"qa", []shape{loopShape}}, {"build", []shape{buildShape}}} {
 		if strings.Contains(text, about.word) {
 			return slices.Contains(about.shapes, sh)
 		}

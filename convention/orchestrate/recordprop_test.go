@@ -124,8 +124,6 @@ func trees() []fstest.MapFS {
 		treeOf(map[string]string{"qa/1.1/loop-status.json": `{"storyId":"1.1","currentIteration":1,"maxIterations":3,"status":"in_progress","history":[{"iteration":1,"verdict":"REJECT"}]}`, "docs/stories/1.1.story.md": story("1.1")}),
 		treeOf(map[string]string{".aiox/x-state.yaml": "workflow_id: x\nstatus: active\nsteps:\n  - {step_index: 0, status: pending}\n  - {step_index: 1, status: pending}\n"}),
 		treeOf(map[string]string{".aios/workflow-state/1.1-state.yaml": "currentPhase: 2_development\ncurrentStory: docs/stories/1.1.story.md\nphaseResults:\n  1_validation: {status: completed}\naccumulatedContext: {}\n", "docs/stories/1.1.story.md": story("1.1")}),
-		treeOf(map[string]string{"docs/stories/.session-state.yaml": "session_state:\n  progress: {current_story: \"1.1\", stories_done: [], stories_pending: []}\n  workflow: {current_phase: development}\n  last_action: {type: GO, timestamp: x, story: y, phase: z}\n", "docs/stories/1.1.story.md": story("1.1")}),
-		treeOf(map[string]string{".aiox/master-orchestrator/1.1.json": `{"status":"in_progress","epics":{"3":{"status":"pending"}}}`}),
 		treeOf(map[string]string{"plan/build-state.json": `{"storyId":"1.1","status":"in_progress","currentSubtask":"a","completedSubtasks":[],"failedAttempts":[],"checkpoints":[]}`, "docs/stories/1.1.story.md": story("1.1")}),
 		treeOf(map[string]string{"docs/stories/9.1/spec/requirements.json": "{}", "docs/stories/9.1/spec/.pipeline-state.json": `{"status":"x"}`}),
 	}

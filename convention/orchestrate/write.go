@@ -90,8 +90,6 @@ func (c *recorder) recordState() {
 		fm.touch = []string{lp.updated}
 	case bobShape:
 		c.bobEvent(readBob(root))
-	case sessionShape:
-		c.sessionEvent(root)
 	default:
 		c.flowEvent(fm, root)
 	}

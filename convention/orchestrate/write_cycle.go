@@ -1,9 +1,6 @@
 package orchestrate
 
 import (
-	"slices"
-	"strings"
-
 	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/ledger"
@@ -147,105 +144,6 @@ func (c *recorder) bobResult(b bob, i int, status reprise.Status) {
 		if result.Plain() != "" {
 			c.setResult(b, i, word)
 		}
-	}
-}
-
-// sessionActions are the last actions of a session that mean an event.
-var sessionActions = map[reprise.EventKind]string{
-	reprise.RunStarted: "EPIC_STARTED", reprise.RunResumed: "GO", reprise.RunStopped: "ABORT", reprise.StepStarted: "STORY_STARTED",
-	reprise.StepFinished: "STORY_COMPLETED", reprise.StepFailed: "ERROR_OCCURRED", reprise.PhaseEnded: "PHASE_CHANGE", reprise.QuestionAsked: "CHECKPOINT_REACHED",
-}
-
-// sessionPhases are the phases in which a session takes a story, and who does them.
-var sessionPhases = phases{
-	{"validation", "po"}, {"development", "dev"}, {"self_healing", "dev"}, {"quality_gate", "qa"}, {"push", "devops"}, {"checkpoint", "po"},
-}
-
-// sessionEvent records an event of a session: the story at work, those done, and
-// the last action.
-func (c *recorder) sessionEvent(root ledger.Value) {
-	action := sessionActions[c.ev.Kind]
-	switch c.ev.Kind {
-	case reprise.RunStarted, reprise.RunResumed, reprise.RunStopped, reprise.QuestionAsked:
-		if c.ev.Kind == reprise.RunStopped && c.ev.Outcome == "paused" {
-			action = "PAUSE"
-		}
-		c.lastAction(root, action, "", "")
-	case reprise.RunEnded:
-		c.toldByResults()
-	case reprise.PhaseEnded:
-		c.sessionPhase(root, action)
-	case reprise.StepStarted, reprise.StepFinished, reprise.StepFailed:
-		c.sessionStory(root, action)
-	default:
-		c.noPlace()
-	}
-}
-
-// lastAction writes what was done last. Where it stands already nothing is
-// written, whatever its time.
-func (c *recorder) lastAction(root ledger.Value, action, story, phase string) {
-	last := root.In("last_action")
-	same := func(key, value string) bool { return value == "" || last.In(key).Plain() == value }
-	if !last.Is(doc.Map) {
-		c.noPlace()
-		return
-	}
-	if same("type", action) && same("story", story) && same("phase", phase) {
-		return
-	}
-	c.because(root, "the last action of the session is %s", action)
-	c.Set(last.In("type"), action)
-	c.setTime(last.In("timestamp"))
-	for _, kv := range [][2]string{{"story", story}, {"phase", phase}} {
-		if kv[1] != "" && last.Has(kv[0]) {
-			c.Set(last.In(kv[0]), kv[1])
-		}
-	}
-}
-
-func (c *recorder) sessionPhase(root ledger.Value, action string) {
-	i, at := sessionPhases.index(c.ev.Phase), root.In("workflow").In("current_phase")
-	switch {
-	case i < 0 || i+1 == len(sessionPhases) || c.rejected():
-		c.noPlace()
-	case sessionPhases.index(at.Plain()) <= i:
-		c.because(root, "phase %s of the session is done", c.ev.Phase)
-		c.Set(at, sessionPhases[i+1].name)
-		c.lastAction(root, action, "", sessionPhases[i+1].name)
-	}
-}
-
-func (c *recorder) sessionStory(root ledger.Value, action string) {
-	id, step := c.ev.Step, c.run.Step(c.ev.Step)
-	status, _ := c.wanted()
-	if step == nil {
-		c.cannot("the session has no story %q", ledger.Line(id, 60))
-		return
-	}
-	cur, finished := root.In("progress").In("current_story"), root.In("progress").In("stories_done")
-	isDone := slices.ContainsFunc(finished.Entries(0), func(e ledger.Entry) bool { return e.Plain() == id })
-	// The state may name a story by its path.
-	named := cur.Plain()
-	same := named == id || named != "" && nameKey(stem(named[strings.LastIndexByte(named, '/')+1:])).id == id
-	switch {
-	case status == reprise.InProgress && isDone:
-		c.cannot("story %s is done in this session", ledger.Line(id, 40))
-	case status == reprise.InProgress && !same:
-		c.because(root, "story %s began", ledger.Line(id, 40))
-		c.Set(cur, id)
-	case status == reprise.Done && !isDone:
-		c.because(root, "story %s is done", ledger.Line(id, 40))
-		c.Add(finished, id)
-		if same {
-			c.Set(cur, nil)
-		}
-	}
-	if status == reprise.Failed || c.Changed() {
-		c.lastAction(root, action, id, "")
-	}
-	if step.Path != "" && status != reprise.Failed {
-		c.storyFollows(step.Path, status)
 	}
 }
 

@@ -42,7 +42,7 @@ func (c *recorder) epicStep(e epic) {
 			inWave, story = w, s
 		}
 	})
-	before := prerequisites.rows(e.Value)
+	before := prerequisites.Rows(e.Value)
 	if story != nil {
 		c.epicStory(e, inWave, story)
 	} else if row, ok := ledger.Find(before, c.ev.Step); ok {
@@ -60,7 +60,7 @@ func (c *recorder) epicEnded(e epic) {
 			open = "story " + ledger.Line(s.id, 40)
 		}
 	})
-	c.runEnded(e.Value, open, "completed_at")
+	c.runEnded(e.Value, open, "aborted", "completed_at")
 }
 
 // isOpen reports whether a story of the state is open. One that is listed without

@@ -1,7 +1,6 @@
 package orchestrate
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,38 +8,26 @@ import (
 	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/ledger"
-	"reprise/internal/splice"
 )
 
-// flowEvent records an event of a named workflow, the master orchestrator or a
-// build.
+// flowEvent records an event of a named workflow or a build.
 func (c *recorder) flowEvent(fm form, root ledger.Value) {
-	status, isBuild := root.In("status"), c.shape == buildShape
+	status := root.In("status")
 	switch c.ev.Kind {
 	case reprise.RunStarted, reprise.RunResumed:
-		if gone := root.In("abandoned"); isBuild && gone.Plain() == "true" {
-			c.Set(gone, false)
-		}
 		c.runStatus(status, fm.active, atWork...)
 	case reprise.RunStopped:
-		switch {
-		case c.ev.Outcome == "paused":
+		if c.ev.Outcome == "paused" {
 			c.runStatus(status, "paused", "paused")
-		case isBuild:
-			c.abandon(root)
-		default:
-			c.runStatus(status, "aborted", aborted...)
+			return
 		}
+		c.runStatus(status, fm.halted, append(aborted, fm.halted)...)
 	case reprise.RunEnded:
-		c.runEnded(root, c.stillOpen(fm, root), "completed_at", "completedAt")
+		c.runEnded(root, c.stillOpen(fm, root), fm.halted, "completed_at", "completedAt")
 	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
 		c.noPlace()
 	case reprise.PhaseEnded:
-		if c.shape == masterShape || isBuild {
-			c.noPlace()
-			return
-		}
-		c.shortPhase(root, c.ev.Phase)
+		c.shortPhase(fm, root, c.ev.Phase)
 	default:
 		c.flowStep(fm, root)
 	}
@@ -48,7 +35,7 @@ func (c *recorder) flowEvent(fm form, root ledger.Value) {
 
 // runEnded closes an epic or a workflow, with the time of that under one of the keys.
 // One with an open step is not closed as completed.
-func (c *recorder) runEnded(root ledger.Value, open string, keys ...string) {
+func (c *recorder) runEnded(root ledger.Value, open, halted string, keys ...string) {
 	status := root.In("status")
 	switch {
 	case c.succeeded() && open != "":
@@ -57,10 +44,8 @@ func (c *recorder) runEnded(root ledger.Value, open string, keys ...string) {
 		if c.runStatus(status, "completed", complete...) {
 			c.setTime(root.In(keys...))
 		}
-	case c.ev.Outcome == "aborted" && c.shape == buildShape:
-		c.abandon(root)
 	case c.ev.Outcome == "aborted":
-		c.runStatus(status, "aborted", aborted...)
+		c.runStatus(status, halted, append(aborted, halted)...)
 	case c.ev.Outcome == "failed" && c.shape != epicShape:
 		c.runStatus(status, "failed", "failed", "error")
 	default:
@@ -75,16 +60,9 @@ func (c *recorder) succeeded() bool {
 
 // stillOpen names a step that keeps a workflow from being completed.
 func (c *recorder) stillOpen(fm form, root ledger.Value) string {
-	if c.shape == buildShape {
-		b := readBuild(root)
-		if id := b.at().Plain(); id != "" && !b.has(id) {
-			return "subtask " + ledger.Line(id, 40)
-		}
-		return ""
-	}
 	free := map[string]bool{}
 	for _, s := range fm.steps {
-		for _, row := range s.rows(root) {
+		for _, row := range s.Rows(root) {
 			may, _ := row.At.In(s.mark).Bool()
 			free[row.ID] = may
 		}
@@ -97,12 +75,12 @@ func (c *recorder) stillOpen(fm form, root ledger.Value) string {
 	return ""
 }
 
-// flowStep records an event of one step: in a table of the form, the state's story, a
-// subtask, or a phase of the short form.
+// flowStep records an event of one step: in a table of the form, the state's story, or
+// what the short form has at work.
 func (c *recorder) flowStep(fm form, root ledger.Value) {
 	isStory, held := c.isStoryStep(c.ev.Step), false
 	for i, s := range fm.steps {
-		rows := s.rows(root)
+		rows := s.Rows(root)
 		row, ok := ledger.Find(rows, c.ev.Step)
 		if ok && !(isStory && i > 0) {
 			if status, changed := c.setStep(s, rows, row); changed {
@@ -113,18 +91,12 @@ func (c *recorder) flowStep(fm form, root ledger.Value) {
 		held = held || i > 0 && root.In(s.Keys...).Node != nil
 	}
 	switch {
-	case c.shape == buildShape && (c.ev.Kind == reprise.StepSkipped || c.ev.Kind == reprise.StepBlocked):
-		c.noPlace()
 	case isStory:
 		c.driveStory(c.run.Step(c.ev.Step).Path)
-	case c.shape == masterShape:
-		c.cannot("the orchestrator has no step %q", ledger.Line(c.ev.Step, 60))
-	case c.shape == buildShape:
-		c.subtask(readBuild(root))
 	case held:
 		c.cannot("%s has no step %q", c.run.ID, ledger.Line(strings.TrimPrefix(c.ev.Step, "step "), 60))
 	default:
-		c.shortPhase(root, c.ev.Step)
+		c.shortPhase(fm, root, c.ev.Step)
 	}
 }
 
@@ -139,7 +111,7 @@ func (c *recorder) setStep(s steps, rows []ledger.Row, row ledger.Row) (status r
 	c.because(row.At, "%s is %s", ledger.Line(c.ev.Step, 40), word)
 	c.Set(row.Status, word)
 	key := map[reprise.Status]string{reprise.InProgress: s.Started, reprise.Done: s.Ended}[status]
-	timed := slices.ContainsFunc(rows, func(r ledger.Row) bool { return r.At.Has(key) && (!s.own || r.ID == row.ID) })
+	timed := slices.ContainsFunc(rows, func(r ledger.Row) bool { return r.At.Has(key) })
 	if at := row.At.In(key); key != "" && timed && row.At.Is(doc.Map) {
 		c.Set(at, c.stamp(at))
 	}
@@ -150,8 +122,6 @@ func (c *recorder) setStep(s steps, rows []ledger.Row, row ledger.Row) (status r
 // table is the table of the form that the step stands in.
 func (c *recorder) flowPoint(root ledger.Value, table int, row ledger.Row, status reprise.Status) {
 	switch last := root.In("last_completed_step", "lastCompletedStep"); {
-	case c.shape == masterShape:
-		return
 	case table == 0:
 		c.currentStep(c.Now(root))
 	case last.Node != nil && status == reprise.Done:
@@ -164,7 +134,7 @@ func (c *recorder) flowPoint(root ledger.Value, table int, row ledger.Row, statu
 
 // currentStep writes which step a workflow is at.
 func (c *recorder) currentStep(root ledger.Value) {
-	rows := formOf(workflowShape).steps[0].rows(root)
+	rows := formOf(workflowShape).steps[0].Rows(root)
 	point, closed, past := -1, 0, lastBegun(rows)
 	for i, row := range rows {
 		if st := row.Status.Plain(); st != "" && stateWord(st).Closed() {
@@ -199,11 +169,12 @@ func (c *recorder) currentStep(root ledger.Value) {
 	}
 }
 
-// shortPhase records an event in the short form: the phase at work, and those
-// behind it. It knows no failure.
-func (c *recorder) shortPhase(root ledger.Value, phase string) {
-	phase = strings.TrimPrefix(phase, "phase ")
-	cur, behind := root.In("current_phase", "currentPhase"), root.In("phases_completed", "phasesCompleted")
+// shortPhase records an event in the short form: what is at work, and what is behind
+// it.
+func (c *recorder) shortPhase(fm form, root ledger.Value, phase string) {
+	called := fm.short.called
+	phase = strings.TrimPrefix(phase, called+" ")
+	cur, behind := root.In(fm.short.current...), root.In(fm.short.behind...)
 	switch {
 	case cur.Node == nil && behind.Node == nil || phase == "" || phase != ledger.Line(phase, 80):
 		c.cannot("%s has no step %q", c.run.ID, ledger.Line(phase, 60))
@@ -211,9 +182,9 @@ func (c *recorder) shortPhase(root ledger.Value, phase string) {
 		if cur.Node == nil || cur.Plain() == phase {
 			return
 		}
-		c.because(root, "phase %s began", phase)
+		c.because(root, "%s %s began", called, phase)
 		c.Set(cur, likeBefore(cur, phase))
-		if who := root.In("current_agent", "currentAgent"); who.Node != nil && c.actor() != "" {
+		if who := root.In(fm.short.agent...); who.Node != nil && c.actor() != "" {
 			c.Set(who, agent(c.actor(), who.Plain()))
 		}
 	case c.ev.Kind != reprise.StepFinished && c.ev.Kind != reprise.PhaseEnded || c.rejected() || behind.Node == nil:
@@ -226,7 +197,7 @@ func (c *recorder) shortPhase(root ledger.Value, phase string) {
 			}
 			sample = behind.Item(0)
 		}
-		c.because(root, "phase %s is behind it", phase)
+		c.because(root, "%s %s is behind it", called, phase)
 		c.Add(behind, likeBefore(sample, phase))
 	}
 }
@@ -235,108 +206,4 @@ func (c *recorder) shortPhase(root ledger.Value, phase string) {
 func (c *recorder) isStoryStep(id string) bool {
 	s := c.run.Step(id)
 	return s != nil && s.Phase == "story" && s.Path != ""
-}
-
-// abandon marks a build as given up, where it keeps that.
-func (c *recorder) abandon(root ledger.Value) {
-	if !c.runStatus(root.In("status"), "abandoned", "abandoned") {
-		return
-	}
-	for key, value := range map[string]any{"abandoned": true, "abandonedReason": c.ev.Text} {
-		if at := root.In(key); at.Node != nil {
-			c.Set(at, value)
-		}
-	}
-	c.setTime(root.In("abandonedAt"))
-}
-
-// subtask records an event of one subtask of a build. Any id may be started: the
-// plan that lists them is kept elsewhere.
-func (c *recorder) subtask(b build) {
-	id := c.ev.Step
-	status, ok := c.wanted()
-	switch {
-	case !ok:
-	case id == "" || id != ledger.Line(id, 80) || b.current.Node == nil:
-		c.noPlace()
-	case b.current.Is(doc.Map):
-		c.cannot("the subtask at work is kept as a map")
-	case status == reprise.Failed:
-		c.subtaskFailed(b, id)
-	case status == reprise.Done:
-		if !b.has(id) {
-			c.subtaskDone(b, id)
-		}
-	case b.has(id):
-		c.cannot("subtask %s is completed", id)
-	case status == reprise.InProgress:
-		if b.current.Plain() != id {
-			c.because(b.Value, "subtask %s began", id)
-			c.Set(b.current, id)
-		}
-		c.runStatus(b.In("status"), "in_progress", append(slices.Clone(atWork), "")...)
-	case b.current.Plain() == id:
-		c.because(b.Value, "subtask %s is taken back", id)
-		c.Set(b.current, nil)
-	}
-}
-
-// subtaskDone adds the subtask to those completed, with a checkpoint where the
-// build keeps them. The checkpoint's id is made of the time and the subtask: the
-// same event gives the same checkpoint.
-func (c *recorder) subtaskDone(b build, id string) {
-	if b.completed.Node == nil {
-		c.noPlace()
-		return
-	}
-	var value any = id
-	if all := b.completed.Entries(0); len(all) > 0 && all[len(all)-1].Is(doc.Map) {
-		name := "id"
-		if all[len(all)-1].Has("subtaskId") {
-			name = "subtaskId"
-		}
-		value = splice.Object{{Key: name, Value: id}}
-	}
-	c.because(b.Value, "subtask %s is completed", id)
-	c.Add(b.completed, value)
-	count := b.In("metrics").In("completedSubtasks")
-	if n, err := strconv.Atoi(count.Plain()); err == nil {
-		c.Set(count, n+1)
-	}
-	if list := b.In("checkpoints"); list.Is(doc.List) {
-		var commit any
-		if hash := ledger.Line(c.ev.Commit, 64); hash != "" {
-			commit = hash
-		}
-		c.Add(list, splice.Object{
-			{Key: "id", Value: "cp-" + strconv.FormatInt(c.ev.At.UnixMilli(), 36) + "-" + reprise.HashOf([]byte(id)).String()[:8]},
-			{Key: "timestamp", Value: c.stamp(list)}, {Key: "subtaskId", Value: id}, {Key: "status", Value: "completed"},
-			{Key: "gitCommit", Value: commit}, {Key: "filesModified", Value: []any{}},
-		})
-	}
-	c.setTime(b.In("lastCheckpoint"))
-}
-
-// subtaskFailed adds a failed attempt; the subtask stays the one at work.
-func (c *recorder) subtaskFailed(b build, id string) {
-	list := b.In("failedAttempts", "failed_attempts")
-	if list.Node == nil {
-		c.noPlace()
-		return
-	}
-	at, attempt := c.stamp(list), 1
-	for _, item := range list.Entries(0) {
-		if item.In("subtaskId", "subtask_id").Plain() != id {
-			continue
-		}
-		if item.In("timestamp").Plain() == fmt.Sprint(at) {
-			return
-		}
-		attempt++
-	}
-	if c.ev.Attempt > 0 {
-		attempt = c.ev.Attempt
-	}
-	c.because(b.Value, "subtask %s failed", id)
-	c.Add(list, splice.Object{{Key: "subtaskId", Value: id}, {Key: "attempt", Value: attempt}, {Key: "timestamp", Value: at}, {Key: "error", Value: c.ev.Text}})
 }

@@ -133,16 +133,6 @@ var kinds = []struct {
 	}},
 	{name: "spec-pipeline", args: []string{"run", "spec-pipeline", "Login with a link"}, want: reprise.Complete},
 	{name: "epic", args: []string{"run", "epic", "--epic", "docs/stories/epics/EPIC-3-EXECUTION.yaml", "--parallel", "2"}, want: reprise.Complete, files: epicFiles},
-	{name: "session", args: []string{"resume", "session"}, want: reprise.Complete, files: map[string]string{
-		"docs/stories/3.1.story.md": storyReady("3.1"), "docs/stories/3.2.story.md": storyReady("3.2"), "docs/stories/.session-state.yaml": `session_state:
-  version: "1.2"
-  last_updated: "2025-12-20T09:00:00Z"
-  epic: {id: "3", title: Shop, total_stories: 2}
-  progress: {current_story: "3.1", stories_done: [], stories_pending: ["3.1", "3.2"]}
-  workflow: {current_phase: development, attempt_count: 1, started_at: "2025-12-20T08:00:00Z"}
-  last_action: {type: PHASE_CHANGE, timestamp: "2025-12-20T09:00:00Z", story: "3.1", phase: development}
-`,
-	}},
 	{name: "tasks", args: []string{"resume", "cart"}, want: reprise.Complete, files: map[string]string{"work/cart/todo.md": "# Cart\n\n- [ ] W1 Fill it\n- [ ] W2 Empty it\n"}},
 }
 

@@ -14,7 +14,6 @@ type Steps struct {
 	Keys   []string // spellings of where they stand
 	ID     []string // spellings of an entry's own id; one without has its key or its number
 	Prefix string   // of the step's id
-	From   int      // the number of the first item of a list
 	Maps   bool     // entries that are no maps are no steps
 	// Started and Ended are the keys of times, which are written where one of the
 	// entries has them.
@@ -32,7 +31,7 @@ type Row struct {
 // Rows reads the steps below a value, in file order.
 func (s Steps) Rows(root Value) []Row {
 	var out []Row
-	for _, e := range root.In(s.Keys...).Entries(s.From) {
+	for _, e := range root.In(s.Keys...).Entries(0) {
 		row := Row{Name: e.Name, At: e.Value, Status: e.Value}
 		switch {
 		case e.Is(doc.Map):
