@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -59,91 +58,22 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	return begun(fsys, ref, g, reprise.Event{Actor: "po", Text: g.Path, Options: steps, Given: g.Given})
 }
 
-// GivenOf implements reprise.Giver: the plan, and for each wave and story what it is
-// called and who does and judges it, named as in the state: "execution_plan",
-// "waves/1/name", "stories/2.1/executor"; and what must be done besides the stories.
+// givenState is the name under which a fresh start gets the state as it was.
+const givenState = "state"
+
+// GivenOf implements reprise.Giver: the state itself, of which a fresh start keeps what
+// there is to do.
 func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
-	e := readEpic(epicRoot(stateIn(fsys, r.Path)))
-	out := map[string]string{}
-	take := func(under string, at ledger.Value, names ...string) {
-		for _, name := range names {
-			if text := at.In(name).Plain(); text != "" {
-				out[under+name] = text
-			}
-		}
+	if f := doc.NewReader(fsys).Open(r.Path); f.OK() && !ledger.Found(r.Findings, r.Path, reprise.CodeSalvaged, reprise.CodeUnreadable) {
+		return map[string]string{givenState: string(f.Data)}, nil
 	}
-	take("", e.Value, "title", "branch")
-	if plan := e.In("execution_plan", "executionPlan").Plain(); plan != "" {
-		out["execution_plan"] = plan
-	}
-	for _, w := range e.waves {
-		take("waves/"+w.name+"/", w.at, "name")
-	}
-	e.stories(func(_ *wave, s *waveStory) {
-		if isName(s.id) {
-			take("stories/"+s.id+"/", s.at, storyGiven...)
-		}
-	})
-	for _, key := range []string{"prerequisites", "merge_preconditions", "owner_pending"} {
-		if items := conditions(e.In(key), r); len(items) > 0 {
-			text, err := json.Marshal(items)
-			if err != nil {
-				return nil, fmt.Errorf("keep %s of %s: %w", key, r.ID, err)
-			}
-			out[key] = string(text)
-		}
-	}
-	return out, nil
-}
-
-// conditions are what must be done besides the stories, or by a person: prerequisites by
-// name, or a list. Each is a list of fields, with its name or its bare text under "".
-// Outcomes are left out, and so are questions that arose while the epic was worked on.
-func conditions(list ledger.Value, r *reprise.Run) [][][2]string {
-	var out [][][2]string
-	for _, n := range list.Entries(1) {
-		head := doc.Clip(n.Plain(), 2000)
-		if list.Is(doc.Map) {
-			head = n.Name
-		}
-		var item [][2]string
-		if head != "" {
-			item = append(item, [2]string{"", head})
-		}
-		for _, f := range n.Entries(1) {
-			switch {
-			case f.Name == "status":
-				item = append(item, [2]string{f.Name, "pending"})
-			case slices.Contains(cameOf, f.Name) || !fieldName(f.Name) || f.Plain() == "":
-			default:
-				item = append(item, [2]string{f.Name, doc.Clip(f.Plain(), 2000)})
-			}
-		}
-		told := !list.Is(doc.Map) || n.Has("status")
-		if told && len(item) > 0 && len(out) < 200 && !askedHere(r, n.In("id").Plain()) {
-			out = append(out, item)
-		}
-	}
-	return out
-}
-
-// cameOf are fields that tell what came of a condition.
-var cameOf = []string{"answer", "answered_at", "resolved_at", "resolved_by", "started_at", "completed_at", "updated_at", "commit"}
-
-func fieldName(s string) bool {
-	return s != "" && len(s) < 60 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && strings.Trim(s, "0123456789-") != ""
+	return nil, nil
 }
 
 // askedHere reports whether a question arose while the epic was worked on.
-func askedHere(r *reprise.Run, id string) bool {
-	if id == openReview || id == closeState || strings.HasPrefix(id, "gate-") || strings.HasPrefix(id, "blocked-") || strings.HasPrefix(id, "escalation-") {
-		return true
-	}
-	return id != "" && slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == id && !q.AskedAt.IsZero() })
+func askedHere(id string) bool {
+	return slices.Contains([]string{openReview, closeState}, id) || slices.ContainsFunc([]string{"gate-", "blocked-", "escalation-"}, func(head string) bool { return strings.HasPrefix(id, head) })
 }
-
-// storyGiven are the fields of a story in an epic state that are no progress.
-var storyGiven = []string{"title", "executor", "quality_gate", "branch"}
 
 // GoalOf implements reprise.Goaler: the stories of the epic, wave by wave, each
 // ended by a semicolon.

@@ -3,7 +3,6 @@ package orchestrate
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,35 +12,13 @@ import (
 	"reprise/internal/splice"
 )
 
-// noteStep tells in the change log what the status has no word for.
-func (c *recorder) noteStep(p, step, what string) {
-	s := readStory(c.r, p)
-	f := c.openStory(p)
-	note := func(text string) bool {
-		return c.logRow(f, strings.TrimSuffix(text, ": "), true, func() bool { return s.tellsSame(storyIn(p, f.Bytes())) })
-	}
-	if s == nil || f.Doc() == nil || !note(step+" "+what+": "+plainNote(c.ev.Text)) && !note(step+" "+what) {
-		c.noPlace()
-		return
-	}
-	f.Because("story %s: %s %s", c.run.ID, step, what)
-}
-
-// tellsSame reports whether two readings of a story tell the same.
-func (s *storyDoc) tellsSame(o *storyDoc) bool {
-	if s == nil || o == nil || s.boxes != o.boxes || s.ticked != o.ticked || s.winner() != o.winner() {
-		return false
-	}
-	return slices.EqualFunc(s.fields, o.fields, func(a, b field) bool { return a.class == b.class && a.word == b.word })
-}
-
 // logMove adds a row to the change log for a new status. A log that cannot take
 // it, or would make the story read otherwise, goes without.
 func (c *recorder) logMove(f *ledger.File, s *storyDoc, word, note string, want class) {
 	move := ledger.Line(strings.Trim(cmp.Or(s.word(), "no status"), "*_` "), 60) + " → " + word
 	reads := func() bool { return verifyStory(f, s, false, want) == nil }
-	if text := plainNote(note); text == "" || !c.logRow(f, move+" — "+text, false, reads) {
-		c.logRow(f, move, false, reads)
+	if text := plainNote(note); text == "" || !c.logRow(f, move+" — "+text, reads) {
+		c.logRow(f, move, reads)
 	}
 }
 
@@ -52,10 +29,9 @@ func plainNote(note string) string {
 }
 
 // logRow adds a row to the table of the change log, if there is one whose
-// columns are understood; with once, unless it stands there already. A row that
-// does not read back as it should is taken back. It reports whether the log tells
-// it now.
-func (c *recorder) logRow(f *ledger.File, text string, once bool, reads func() bool) bool {
+// columns are understood. A row that does not read back as it should is taken back.
+// It reports whether the log tells it now.
+func (c *recorder) logRow(f *ledger.File, text string, reads func() bool) bool {
 	if f.Doc() == nil {
 		return false
 	}
@@ -67,9 +43,6 @@ func (c *recorder) logRow(f *ledger.File, text string, once bool, reads func() b
 			cells, ok := c.logCells(t, text)
 			if !ok {
 				continue
-			}
-			if once && slices.ContainsFunc(t.Rows, func(row []doc.Cell) bool { return sameRow(t, row, cells) }) {
-				return true
 			}
 			kept, added := f.Bytes(), false
 			f.Do(func(m *splice.Markdown) error {
@@ -84,16 +57,6 @@ func (c *recorder) logRow(f *ledger.File, text string, once bool, reads func() b
 		}
 	}
 	return false
-}
-
-// sameRow reports whether a row holds the cells, its number left out.
-func sameRow(t doc.Table, row []doc.Cell, cells map[string]string) bool {
-	for i, h := range t.Header {
-		if want, ok := cells[h.Text]; ok && logColumn(h.Text) != "version" && (i >= len(row) || row[i].Text != want) {
-			return false
-		}
-	}
-	return true
 }
 
 // logColumn tells what a column of a change log holds, "" if that is not known.

@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -179,14 +178,14 @@ type newEpic struct {
 }
 
 type newWave struct {
-	name, title, status string
-	stories             []newStory
+	name, status string
+	stories      []newStory
 }
 
-// newStory is a story of a new epic; more are the fields behind its status.
+// newStory is a story of a new epic; timed has places for when it was begun and ended.
 type newStory struct {
-	id, title, status string
-	more              [][2]string
+	id, status string
+	timed      bool
 }
 
 // yamlLines are lines of a YAML map.
@@ -211,14 +210,13 @@ func (e *newEpic) String() string {
 	fmt.Fprintf(&b, "epic_state:\n  epicId: %s\n%s  waves:\n", quoted(e.id), e.head.String())
 	for _, w := range e.waves {
 		fmt.Fprintf(&b, "    %s:\n", w.name)
-		b.text("      ", "name", w.title)
 		fmt.Fprintf(&b, "      status: %s\n      stories:\n", w.status)
 		for _, s := range w.stories {
 			fmt.Fprintf(&b, "        %s:\n", quoted(s.id))
-			b.text("          ", "title", s.title)
 			b.field("          ", "status", s.status)
-			for _, f := range s.more {
-				b.field("          ", f[0], f[1])
+			if s.timed {
+				b.field("          ", "started_at", "null")
+				b.field("          ", "completed_at", "null")
 			}
 		}
 	}
@@ -231,7 +229,11 @@ func (c *recorder) beginEpic() {
 		c.cannot("%q is not a place for an epic", ledger.Line(name, 100))
 		return
 	}
-	e, given, at := newEpic{id: c.run.ID}, c.ev.Given, strconv.Quote(c.ev.At.UTC().Format(time.RFC3339))
+	if text := c.ev.Given[givenState]; text != "" {
+		c.afresh(name, text)
+		return
+	}
+	e, at := newEpic{id: c.run.ID}, strconv.Quote(c.ev.At.UTC().Format(time.RFC3339))
 	for _, s := range c.given() {
 		wave := waveName(s.Phase)
 		if wave == "" || s.ID == "" || s.ID != ledger.Line(s.ID, 60) || !isName(wave) {
@@ -239,72 +241,89 @@ func (c *recorder) beginEpic() {
 			return
 		}
 		if n := len(e.waves); n == 0 || e.waves[n-1].name != wave {
-			e.waves = append(e.waves, newWave{name: wave, title: given["waves/"+wave+"/name"], status: "pending"})
+			e.waves = append(e.waves, newWave{name: wave, status: "pending"})
 		}
-		story := newStory{id: s.ID, title: given["stories/"+s.ID+"/title"], status: "pending"}
-		for _, key := range []string{"executor", "quality_gate", "branch"} {
-			if text := given["stories/"+s.ID+"/"+key]; text != "" {
-				story.more = append(story.more, [2]string{key, quoted(text)})
-			}
-		}
-		story.more = append(story.more, [2]string{"started_at", "null"}, [2]string{"completed_at", "null"})
 		last := &e.waves[len(e.waves)-1]
-		last.stories = append(last.stories, story)
+		last.stories = append(last.stories, newStory{s.ID, "pending", true})
 	}
 	id := ledger.Line(cutWord(c.run.ID, "epic"), 40)
 	if len(e.waves) == 0 {
 		c.cannot("epic %s has no stories", id)
 		return
 	}
-	for _, f := range [][2]string{{"title", given["title"]}, {"branch", given["branch"]}, {"execution_plan", cmp.Or(c.ev.Text, given["execution_plan"])}} {
-		e.head.text("  ", f[0], f[1])
-	}
+	e.head.text("  ", "execution_plan", c.ev.Text)
 	for _, f := range [][2]string{
 		{"mode", modeWord(c.ev.Outcome)}, {"started_at", at}, {"updated_at", at}, {"status", "active"},
 		{"current_wave", e.waves[0].name}, {"total_waves", strconv.Itoa(len(e.waves))},
 	} {
 		e.head.field("  ", f[0], f[1])
 	}
-	c.conditions(&e.head, "prerequisites")
 	e.tail.field("  ", "gate_verdicts", "{}")
-	c.conditions(&e.tail, "merge_preconditions")
-	c.conditions(&e.tail, "owner_pending")
 	c.make(name, e.String(), "begin epic "+id)
 }
 
-// conditions writes what must be done besides the stories of the epic, under its name: a list of items, each a list of fields, with the item's name or its bare text
-// under "".
-func (c *recorder) conditions(b *yamlLines, key string) {
-	text := c.ev.Given[key]
-	if text == "" {
+// afresh makes of the state of an epic what it was before it was begun: what there is to
+// do stays, word by word, and what came of it goes.
+func (c *recorder) afresh(name, text string) {
+	before := ledger.NewChanges(c.r.FS())
+	before.Create(name, []byte(text), "")
+	w := ledger.NewChanges(before.FS())
+	f := w.Structured(name)
+	if f == nil {
+		c.Fail(w.Damaged(name))
 		return
 	}
-	var items [][][2]string
-	if err := json.Unmarshal([]byte(text), &items); err != nil {
-		c.Fail(fmt.Errorf("begin %s with its %s: %w", ledger.Line(c.run.ID, 60), key, err))
-		return
-	}
-	fmt.Fprintf(b, "  %s:\n", key)
-	for _, item := range items {
-		lead := "    - "
-		for i, f := range item {
-			value := strconv.QuoteToGraphic(f[1])
+	e, now := readEpic(epicRoot(f.Root())), c.ev.At.UTC().Format(time.RFC3339)
+	reset := func(at ledger.Value, status string) {
+		for _, field := range at.Entries(0) {
 			switch {
-			case f[0] == "" && key == "prerequisites":
-				fmt.Fprintf(b, "    %s:\n", value)
-			case f[0] == "":
-				fmt.Fprintf(b, "    - %s\n", value)
-			case f[1] == "true" || f[1] == "false":
-				b.field(lead, f[0], f[1])
-			default:
-				b.field(lead, f[0], value)
-			}
-			if i == 0 {
-				lead = "      "
+			case field.Name == "status":
+				w.Set(field.Value, status)
+			case slices.Contains(cameOf, field.Name) && !field.IsNull():
+				w.Set(field.Value, nil)
 			}
 		}
 	}
+	reset(e.Value, "active")
+	for _, key := range []string{"started_at", "updated_at"} {
+		if at := e.In(key); at.Node != nil {
+			w.Set(at, now)
+		}
+	}
+	if at, mode := e.In("mode"), modeWord(c.ev.Outcome); at.Node != nil && mode != "" {
+		w.Set(at, mode)
+	}
+	for _, wave := range e.waves {
+		reset(wave.at, "pending")
+	}
+	e.stories(func(_ *wave, s *waveStory) {
+		if reset(s.at, "pending"); !s.at.Is(doc.Map) && !s.bare {
+			w.Set(s.status, "pending")
+		}
+	})
+	for _, key := range []string{"prerequisites", "merge_preconditions", "owner_pending"} {
+		for _, item := range e.In(key).Entries(1) {
+			status := "pending"
+			if askedHere(item.In("id").Plain()) {
+				status = "skipped"
+			}
+			if reset(item.Value, status); e.In(key).Is(doc.Map) && !item.Is(doc.Map) {
+				w.Set(item.Value, status)
+			}
+		}
+	}
+	if e.verdicts.Node != nil {
+		w.Set(e.verdicts, splice.Object{})
+	}
+	if at := e.In("current_wave", "currentWave"); at.Node != nil && len(e.waves) > 0 {
+		w.Set(at, likeBefore(at, e.waves[0].name))
+	}
+	c.Fail(w.Err())
+	c.make(name, string(f.Bytes()), "begin epic "+ledger.Line(c.run.ID, 40)+" again")
 }
+
+// cameOf are the fields of an epic state that tell what came of the work.
+var cameOf = []string{"answer", "answered_at", "resolved_at", "resolved_by", "started_at", "completed_at", "updated_at", "commit"}
 
 func (c *recorder) beginWorkflow() {
 	name := cmp.Or(c.run.Path, home(c.r.FS())+"/"+c.run.ID+"-state.yaml")

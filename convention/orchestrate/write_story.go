@@ -81,8 +81,7 @@ func (c *recorder) storyStep(p, step string) {
 			c.storyFailed(p, step)
 			return
 		}
-		// An attempt that came to grief says nothing about the story.
-		c.noteStep(p, step, "failed")
+		c.noPlace() // an attempt that came to grief says nothing about the story
 	case reprise.StepBlocked:
 		if step == implement {
 			c.moveStory(p, blocked, c.ev.Text)
@@ -90,7 +89,7 @@ func (c *recorder) storyStep(p, step string) {
 		}
 		// Blocked is said of work that was begun: it would tell that the
 		// validation is behind it, and the review not.
-		c.noteStep(p, step, "blocked")
+		c.noPlace()
 	case reprise.StepReset:
 		to, ok := resets[step]
 		switch {
@@ -127,13 +126,13 @@ func (c *recorder) finishPhase(p, step string) {
 }
 
 // storyFailed: a review that fails sends the story back; anything else leaves
-// it where it is, and only the change log can tell.
+// it where it is.
 func (c *recorder) storyFailed(p, step string) {
 	if step == review || step == closing {
 		c.moveStory(p, inProgress, c.ev.Text)
 		return
 	}
-	c.noteStep(p, step, "failed")
+	c.noPlace()
 }
 
 // driveStory moves a story by an event about the story as a whole.
