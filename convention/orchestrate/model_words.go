@@ -123,7 +123,7 @@ var phrases = []phrase{
 	{inProgress, "rework|reopened|reaberto|reaberta|retrabalho"},
 }
 
-// otherLanguages are the phrases of the further languages of stories.
+// otherLanguages are the phrases of languages other than English and Portuguese.
 var otherLanguages = []phrase{
 	// Spanish
 	{inReview, "listo|lista para revision|revisar|pruebas|qa"},
@@ -143,10 +143,39 @@ var otherLanguages = []phrase{
 	{ready, "pret|prete|valide|validee|approuve|approuvee"},
 	{inProgress, "en cours|developpement"},
 	{blocked, "bloque|bloquee"},
+	// German
+	{inReview, "in prufung"},
+	{done, "fertig|abgeschlossen|erledigt|umgesetzt"},
+	{draft, "entwurf|offen|geplant"},
+	{draft, "nicht begonnen|gestartet"},
+	{ready, "bereit|freigegeben"},
+	{inProgress, "in bearbeitung|arbeit|umsetzung"},
+	{blocked, "blockiert"},
+	// Italian
+	{inReview, "in revisione"},
+	{done, "completato|completata|terminata|concluso|conclusa"},
+	{draft, "bozza"},
+	{draft, "da fare"},
+	{ready, "pronto|pronta|approvato|approvata"},
+	{inProgress, "in corso"},
+	// Russian
+	{inReview, "на проверке|ревью"},
+	{done, "готово|завершено|завершен|завершена|выполнено|выполнена|сделано"},
+	{draft, "черновик|запланировано"},
+	{draft, "не начато|начата"},
+	{inProgress, "в работе|процессе|разработке"},
+	{blocked, "заблокировано|заблокирована"},
+	// Vietnamese
+	{done, "hoan thanh"},
+	{inProgress, "đang thực hiện"},
+	// Korean, where it is parted
+	{inReview, "검토|리뷰 중|대기"},
+	{draft, "시작 전"},
+	{inProgress, "진행 중"},
 }
 
-// han are the spellings of Chinese, matched as text because they are written without
-// spaces. Longer ones stand first.
+// han are the spellings of Chinese, Japanese and Korean, matched as text because
+// they are written without spaces. Longer ones stand first.
 var han = []phrase{
 	{inReview, "待审查"}, {inReview, "待评审"}, {inReview, "审查中"}, {inReview, "评审中"},
 	{draft, "未完成"}, {draft, "未开始"}, {draft, "规划中"}, {draft, "草稿"}, {draft, "草案"}, {draft, "待办"},
@@ -154,6 +183,12 @@ var han = []phrase{
 	{blocked, "阻塞"}, {blocked, "暂停"},
 	{ready, "已批准"}, {ready, "批准"}, {ready, "就绪"}, {ready, "待开发"},
 	{inProgress, "进行中"}, {inProgress, "开发中"}, {inProgress, "实施中"},
+
+	{inReview, "レビュー待ち"}, {inReview, "レビュー中"}, {draft, "未完了"}, {draft, "未着手"}, {draft, "未開始"}, {draft, "下書き"},
+	{done, "完了"}, {done, "完了済み"}, {done, "完了済"}, {inProgress, "進行中"}, {inProgress, "作業中"}, {inProgress, "実装中"}, {ready, "承認済"},
+
+	{inReview, "검토중"}, {inReview, "리뷰중"}, {draft, "미완료"}, {draft, "미시작"}, {draft, "초안"},
+	{done, "완료"}, {done, "완료됨"}, {inProgress, "진행중"}, {ready, "승인"},
 }
 
 // longestValue is how many words of a value are looked at: what follows is

@@ -16,7 +16,7 @@ func TestOR2_Scenarios(t *testing.T) {
 
 // TestX9_Conform damages one tree with most of the state files in it.
 func TestX9_Conform(t *testing.T) {
-	for _, name := range []string{"epic-wave-from-stories", "epic-pending-merge", "loop-crash-in-review", "bob-second-lap-story-gone", "session-crashed", "master-and-build", "workflow-by-schema", "spec-pipeline", "other-ledgers"} {
+	for _, name := range []string{"epic-wave-from-stories", "epic-pending-merge", "loop-crash-in-review", "bob-second-lap-story-gone", "build-failed", "workflow-by-schema", "spec-pipeline", "other-ledgers"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conventiontest.Conform(t, orchestrate.New(), small(conventiontest.LoadFS(t, "testdata/scenarios/"+name+".txtar")))
