@@ -103,6 +103,8 @@ type Git struct {
 	Dropped []Commit
 	// Undone are those of which nothing is left: every file is as it was before.
 	Undone []Commit
+	// Worked tells of runs when what their files say of them was last changed.
+	Worked map[Ref]Worked `json:"-"`
 	// Past holds, by path, earlier versions of task lists from the latest commits on the
 	// head, newest first. Such a list does not itself say what was done last.
 	Past map[string][]Version
@@ -178,38 +180,30 @@ func (g *Git) Unchanged(name string, written time.Time) bool {
 	})
 }
 
-// LastActivity returns when a run was last active if the run knows this only from a
-// file's time and git knows better. known is false if the time does not come from a file
-// that is as git has it.
-func (g *Git) LastActivity(r *Run) (at time.Time, known bool) {
-	file := r.LastActivitySource
-	if file.File == "" || file.Line != 0 || !g.Unchanged(file.File, r.LastActivity) {
-		return time.Time{}, false
-	}
-	if at, listed := g.MadeAt(file.File); listed && at.Before(r.LastActivity) {
-		return at, true
-	}
-	return r.LastActivity, true
+// Worked is the last change of a run's files that changed what they say of it.
+type Worked struct {
+	// At is when it was made. It is zero if the history does not reach back that far.
+	At time.Time
+	// Added is set if no such change is known: files were only added, as an import does it, or
+	// touched. At is then no later than the last of these.
+	Added bool
 }
 
-// MadeAt returns when a file's content was made, as far as commits tell. A commit that is
-// amended or rebased gets a new date and keeps its author's: the earlier one counts. The
-// results are otherwise those of ContentAt.
-func (g *Git) MadeAt(name string) (at time.Time, listed bool) {
-	c, listed := g.contentIn(name)
-	return c.made(), listed
-}
-
-// CommitAt returns when the content of a listed commit was made, zero if it is not listed.
-func (g *Git) CommitAt(hash string) time.Time {
-	i := slices.IndexFunc(g.Commits, func(c Commit) bool { return c.Hash == hash })
-	if i < 0 {
-		return time.Time{}
+// LastActivity returns when a run was last active. What its files record counts before what
+// git tells, unless that is work: a day on record says no hour, and an import, a licence
+// header or a checkout is no activity. The time of a file counts only where git knows
+// nothing better.
+func (g *Git) LastActivity(r *Run) time.Time {
+	w, known := g.Worked[r.Ref]
+	if file := r.LastActivitySource.Line == 0; known && (file && w.At.Before(r.LastActivity) || !file && !w.Added && w.At.After(r.LastActivity)) {
+		return w.At
 	}
-	return g.Commits[i].made()
+	return r.LastActivity
 }
 
-func (c *Commit) made() time.Time {
+// Made returns when the content of a commit was made. One that is amended or rebased gets a new
+// date and keeps its author's: the earlier one counts.
+func (c *Commit) Made() time.Time {
 	if !c.Authored.IsZero() && c.Authored.Before(c.At) {
 		return c.Authored
 	}
@@ -220,11 +214,6 @@ func (c *Commit) made() time.Time {
 // time is zero if the listed commits do not reach back that far; listed is false if none
 // of them mentions the file.
 func (g *Git) ContentAt(name string) (at time.Time, listed bool) {
-	c, listed := g.contentIn(name)
-	return c.At, listed
-}
-
-func (g *Git) contentIn(name string) (last Commit, listed bool) {
 	for _, c := range g.Commits {
 		i := slices.IndexFunc(c.Files, func(f FileChange) bool { return f.Path == name })
 		if i < 0 {
@@ -233,14 +222,14 @@ func (g *Git) contentIn(name string) (last Commit, listed bool) {
 		listed = true
 		switch f := c.Files[i]; {
 		case c.Edge:
-			return Commit{}, true
+			return time.Time{}, true
 		case !f.Same:
-			return c, true
+			return c.At, true
 		default:
 			name = f.From
 		}
 	}
-	return Commit{}, listed
+	return time.Time{}, listed
 }
 
 // Astray is a commit that is not in the history where its run continues, with what is

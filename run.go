@@ -484,6 +484,25 @@ func (r *Run) Active(t time.Time, at Source) {
 	}
 }
 
+// Says is what the files say of how far the run is, as one text to compare: its state, its
+// steps and questions, and none of their places or times.
+func (r *Run) Says() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q\n", r.State, r.Phase)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		fmt.Fprintf(&b, "%q %q %s", s.ID, s.Title, s.Status)
+		for _, c := range s.Claims {
+			fmt.Fprintf(&b, " %q %q", c.Ledger, c.Word)
+		}
+		b.WriteByte('\n')
+	}
+	for _, q := range r.Questions {
+		fmt.Fprintf(&b, "%q %t %q\n", q.ID, q.Answered, q.Answer)
+	}
+	return b.String()
+}
+
 // ClockSlack is how far ahead a recorded time may be before it counts as future: times
 // without a zone are read as UTC and may be up to 14 hours off.
 const ClockSlack = 15 * time.Hour

@@ -217,9 +217,7 @@ func (o Observed) SessionsSince(runs []*Run) time.Time {
 		}
 		at := r.LastActivity
 		if o.Git != nil {
-			if better, known := o.Git.LastActivity(r); known {
-				at = better
-			}
+			at = o.Git.LastActivity(r)
 		}
 		if at = at.Add(-sessionAge); at.Before(time.Unix(0, 0)) {
 			at = time.Unix(0, 0)

@@ -47,9 +47,6 @@ type Entry struct {
 	// Aim puts into a run what its place in git's history tells of where it continues.
 	// Who looks and who works call it, so that they agree.
 	Aim func(fsys fs.FS, r *reprise.Run, past []reprise.Version)
-	// Told sums up what a version of a run's own file tells of how far its work is. A change that
-	// leaves it as it was, is no work.
-	Told func(name string, content []byte) string
 	// Open gives the steps that are open, as they stand in the files, where the run is a
 	// list, in which anyone can tick a box and remove a line.
 	Open func(fsys fs.FS, r *reprise.Run) []reprise.Listed
@@ -83,7 +80,7 @@ var table = sync.OnceValue(func() []Entry {
 		},
 		{
 			Layout: orchestrate.New(), Marks: []string{".aios", ".aiox", ".nexos", "docs", "stories", "epics", "qa", "plan"},
-			Playbooks: orchestrate.Playbooks(), Rank: orchestrate.New().Rank, Told: orchestrate.Told, Logs: []string{orchestrate.LogPrefix + "*.md"},
+			Playbooks: orchestrate.Playbooks(), Rank: orchestrate.New().Rank, Logs: []string{orchestrate.LogPrefix + "*.md"},
 		},
 		{
 			Layout: eventrun.New(), Marks: []string{".agent-memory"},

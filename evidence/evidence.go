@@ -51,6 +51,10 @@ type Options struct {
 	// none. What sessions tell has been through it, and through what finds secrets
 	// by their form.
 	Hide func(string) string
+	// Says tells what the files of a run say of it, as a text to compare, where some of them
+	// are as they once were, or, if nil, not there. Where it is nil, nothing tells when runs
+	// without dates of their own were last active.
+	Says func(r *reprise.Run, past map[string][]byte) string
 }
 
 // Life says whether the owner of a record is alive, and why.
@@ -80,6 +84,12 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		return o
 	}
 	ask := question(runs, opts)
+	var unknown error
+	ask.Then = func(repo *gitx.Repo, git *reprise.Git) {
+		if opts.Says != nil {
+			unknown = worked(ctx, repo, root, git, runs, opts.Says)
+		}
+	}
 	git := gitx.Options{Environ: opts.Environ, Timeout: opts.Timeout}
 	var (
 		skipped []string
@@ -109,6 +119,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 				skipped = append(skipped, "what became of commits that are on no branch was not fully looked at: "+err.Error())
 			}
 		}
+	}
+	if unknown != nil {
+		skipped = append(skipped, "when runs were last worked on was not fully looked at: "+unknown.Error())
 	}
 	o.GitError = strings.Join(skipped, "; ")
 	var (
@@ -160,6 +173,11 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 	if len(ask.Paths) == 0 {
 		if opts.Cheap {
 			ask.Paths = StoryFolders(runs)
+			for _, r := range runs {
+				if r != nil && !r.Kind.Facts().Document && undated(r) {
+					ask.Paths = append(ask.Paths, ownFiles(r)...)
+				}
+			}
 		} else {
 			ask.Paths = inProject(append(runPaths(runs), workFiles(runs)...))
 		}
@@ -169,7 +187,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 			continue
 		}
 		list := r.Kind == reprise.KindTasks && (path.Ext(r.Path) == ".md" || len(r.Steps) == 0)
-		if list || r.Kind == reprise.KindStory && r.LastActivitySource.Line > 0 {
+		if list {
 			ask.Past = append(ask.Past, r.Path)
 		}
 	}

@@ -40,22 +40,22 @@ func changedManifests(r *reprise.Run, o *World) []reprise.Finding {
 	}
 	var order []string
 	where := map[string]string{}
-	note := func(p, place string) {
+	note := func(p string, place func() string) {
 		if manifest(p) && where[p] == "" {
 			order = append(order, p)
-			where[p] = place
+			where[p] = place()
 		}
 	}
 	for _, c := range foreign(r, o.Git) {
 		for _, f := range c.Files {
-			note(f.Path, "by commit "+short(c.Hash)+" ("+quote(c.Subject)+")")
+			note(f.Path, func() string { return "by commit " + short(c.Hash) + " (" + quote(c.Subject) + ")" })
 		}
 	}
 	files := filesOf(r)
 	c, _ := checkoutOf(r, o.Git)
 	for _, ch := range o.Git.Changed {
 		if c.name == "" && inCheckout(ch, c) && files[ch.Path] == 0 {
-			note(ch.Path, "without a commit")
+			note(ch.Path, func() string { return "without a commit" })
 		}
 	}
 	var out []reprise.Finding

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/evidence"
 	"reprise/evidence/grade"
 	"reprise/examine"
@@ -129,7 +128,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		if j.Observed.Git != nil {
 			aim(j.views[r].upTo(files), r, j.Observed.Git.Past)
 		}
-		refine(files, r, j.Observed.Git)
+		refine(r, j.Observed.Git)
 		j.views[r].tellLeft(files, j.Observed.Git)
 		j.views[r].tellUnheld(j.Observed.Git)
 		if opts.Full {
@@ -186,13 +185,14 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 		return nil, err
 	}
 	j.Result = res
+	defer res.files.Close()
 	for _, r := range runs {
 		j.views[r] = newView(Record{Run: r}, Scope{Files: os.DirFS(j.Root), Observed: reprise.Observed{Now: opts.Now}})
 	}
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"),
+		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says,
 	})
 	j.Observed.Peers = runs
 	return runs, nil
@@ -282,25 +282,21 @@ func nameTarget(r *reprise.Run, git *reprise.Git) {
 	r.Options[at].Label += into
 }
 
-// refine corrects a run's last activity with what git knows. A file's time counts only if
-// the file changed since it was checked out, because a clone writes all files now. If the
-// history does not reach back to the last change, the time is unknown: it becomes zero
-// and keeps its source. A recorded day gets a time of day if a commit on that day touched
-// the run's own file. A later commit may have touched it for another reason, so what the
-// files say of their own dates counts before it, unless it is work.
-func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
+// refine corrects a run's last activity with what git knows. If the history does not reach back
+// to the last change, the time is unknown: it becomes zero and keeps its source. A recorded day
+// gets a time of day if a commit on that day touched the run's own file.
+func refine(r *reprise.Run, git *reprise.Git) {
 	day := r.LastActivity
 	if git == nil || day.IsZero() {
 		return
 	}
-	if at, known := git.LastActivity(r); known {
-		r.LastActivity = at
+	if at := git.LastActivity(r); !at.Equal(day) {
+		if r.LastActivity = at; at.After(day) {
+			r.LastActivitySource = reprise.Source{File: r.Path}
+		}
 		return
 	}
-	if !day.Equal(day.Truncate(24 * time.Hour)) {
-		return
-	}
-	if r.Active(workedOn(files, r, git), reprise.Source{File: r.Path}); r.LastActivity.After(day) {
+	if r.LastActivitySource.Line == 0 || !day.Equal(day.Truncate(24*time.Hour)) {
 		return
 	}
 	for _, c := range git.Commits {
@@ -312,27 +308,6 @@ func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 			return
 		}
 	}
-}
-
-// workedOn is when a change of a run's own file last changed what it tells of how far the
-// work is; zero if unknown. That a file was added proves nothing: an import adds all.
-func workedOn(files fs.FS, r *reprise.Run, git *reprise.Git) (at time.Time) {
-	told, past := convention.Of(r.Layout).Told, git.Past[r.Path]
-	if told == nil || r.Kind != reprise.KindStory || len(past) == 0 {
-		return at
-	}
-	newer := told(r.Path, past[0].Content)
-	if info, err := fs.Stat(files, r.Path); err == nil && !git.Unchanged(r.Path, info.ModTime()) {
-		if have, err := doc.ReadRegular(files, r.Path, doc.MaxSize); err == nil && told(r.Path, have) != newer {
-			return info.ModTime()
-		}
-	}
-	for i, v := range past {
-		if then := told(r.Path, v.Content); then != newer && then != "" {
-			return git.CommitAt(past[i-1].Commit)
-		}
-	}
-	return at
 }
 
 // Digest identifies everything that a full judgement of an open run is based on: its

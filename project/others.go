@@ -189,10 +189,11 @@ func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) (foun
 	if !cut {
 		return nil, nil
 	}
-	_, runs, err := gatherRuns(ctx, store.Dir(), Options{Now: now}, false, nil)
+	res, runs, err := gatherRuns(ctx, store.Dir(), Options{Now: now}, false, nil)
 	if err != nil {
 		return nil, err
 	}
+	res.files.Close()
 	logs, read := map[*reprise.Run]logged{}, maps.Clone(orphans)
 	for _, r := range runs {
 		name := journalOf(store, names, r)

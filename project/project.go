@@ -64,6 +64,9 @@ type Result struct {
 	// read holds, for each run, the files it was loaded from, with their hashes if watched.
 	mu   sync.Mutex
 	read map[*reprise.Run]map[string]string
+	// said is what the files say of each run; files are open until it was looked at.
+	said  map[reprise.Ref]string
+	files *tree.FS
 }
 
 // Read reads the project in a folder, from its files alone. It fails only if the folder
@@ -73,6 +76,7 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	res.files.Close()
 	world := examine.NewWorld(reprise.Observed{Now: opts.Now, Peers: runs})
 	for _, r := range runs {
 		r.Doubt()
@@ -83,8 +87,8 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 }
 
 // gatherRuns finds and loads the runs of a folder and of the other checkouts of its
-// repository, in no particular order. The held run is not loaded.
-func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held *Held) (*Result, []*reprise.Run, error) {
+// repository, in no particular order. The held run is not loaded. The caller closes the files.
+func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held *Held) (res *Result, runs []*reprise.Run, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, err
@@ -97,12 +101,18 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, fmt.Errorf("open project: %w", err)
 	}
-	defer fsys.Close()
-
-	res := &Result{Root: root, entries: entries, watch: watch, held: held, read: map[*reprise.Run]map[string]string{}}
+	defer func() {
+		if err != nil {
+			fsys.Close()
+		}
+	}()
+	res = &Result{
+		Root: root, entries: entries, watch: watch, held: held, files: fsys,
+		read: map[*reprise.Run]map[string]string{}, said: map[reprise.Ref]string{},
+	}
 	jobs := res.find(fsys, entries)
 	res.seen = surveyOf(jobs, fsys)
-	runs, err := res.load(ctx, fsys, jobs, opts)
+	runs, err = res.load(ctx, fsys, jobs, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -263,7 +273,9 @@ func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 	defer func() {
 		res.mu.Lock()
 		defer res.mu.Unlock()
-		res.read[r] = fsys.hashes
+		if res.read[r] = fsys.hashes; files == res.files {
+			res.said[r.Ref] = r.Says()
+		}
 	}()
 	lost := func(cause string) *reprise.Run {
 		return &reprise.Run{

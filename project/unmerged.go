@@ -181,7 +181,7 @@ func (v *View) namedInCommits(git *reprise.Git, peers []*reprise.Run, begun time
 // one may have been: every step that a commit finished for them is also in this one.
 func (v *View) former(git *reprise.Git, peers []*reprise.Run) map[string]bool {
 	out := map[string]bool{}
-	if !v.Run.Kind.Facts().Kept {
+	if !v.Run.Kind.Facts().Kept || !slices.ContainsFunc(git.Commits, func(c reprise.Commit) bool { return len(c.Steps) > 0 }) {
 		return out
 	}
 	for _, p := range peers {

@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -87,16 +86,6 @@ func storyOfFile(f *doc.File) *storyDoc {
 		f.Lost(reprise.CodeUnreadable, 0, "nothing of the story is left: no title, status or tasks", "restore the story from git or a backup; remove the file if there never was one")
 	}
 	return s
-}
-
-// Told is what a story's file tells of how far the work is: its status, and its ticks.
-func Told(name string, content []byte) string {
-	_, f := doc.Memory(name, content)
-	s := storyOfFile(f)
-	if s == nil {
-		return ""
-	}
-	return fmt.Sprint(s.class(), " ", s.ticked)
 }
 
 // innerStory is the key under which front matter and old YAML stories may hold

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"reprise"
 )
 
 // Ask says what is wanted beyond the general state of the repository. Paths
@@ -21,6 +23,8 @@ type Ask struct {
 	Mark      string   // a pattern for the files there which say which runs these are
 	Branches  []string // branches that runs work on
 	Worktrees []string // other checkouts whose uncommitted changes count
+
+	Then func(*Repo, *reprise.Git) // asks more, once all of this is answered; may be nil
 
 	MaxCommits     int // how far back; zero stands for 20,000
 	MaxFileCommits int // how many commits get their files listed; zero stands for 2,000

@@ -35,27 +35,46 @@ const (
 // out of the answer, and so is what goes beyond MaxContents.
 func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 	var asked []At
-	var names []string
 	for _, at := range want {
-		name := path.Clean(r.prefix + at.Path)
-		commit := at.Commit
-		if commit == Index {
-			commit = ""
+		if len(asked) < MaxContents && r.nameOf(at, "") != "" {
+			asked = append(asked, at)
 		}
-		if len(asked) == MaxContents || commit != "" && !objectName(commit) || at.Commit == "" || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
-			continue
-		}
-		asked = append(asked, at)
-		names = append(names, commit+":"+name)
 	}
 	out := make(map[At][]byte, len(asked))
-	contents, err := r.objects(ctx, "blob", names)
+	contents, err := r.Stood(ctx, asked, false)
 	for i, content := range contents {
 		if content != nil {
 			out[asked[i]] = content
 		}
 	}
 	return out, err
+}
+
+// Stood fetches any number of files as they stood in commits, or before them. The content is nil
+// for what was no file there, or none of bearable size; the list ends early where the answer did.
+func (r *Repo) Stood(ctx context.Context, want []At, before bool) ([][]byte, error) {
+	turn := ""
+	if before {
+		turn = "^"
+	}
+	names := make([]string, len(want))
+	for i, at := range want {
+		names[i] = r.nameOf(at, turn)
+	}
+	return r.objects(ctx, "blob", names)
+}
+
+// nameOf is what git calls a file in a commit, or by the turn from it; "" if it cannot be asked
+// for.
+func (r *Repo) nameOf(at At, turn string) string {
+	name, commit := path.Clean(r.prefix+at.Path), at.Commit+turn
+	if at.Commit == Index {
+		commit = ""
+	}
+	if commit != "" && !objectName(at.Commit) || at.Commit == "" || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
+		return ""
+	}
+	return commit + ":" + name
 }
 
 // Blobs gives the contents of files by the names of git for them; nil for what is no file of

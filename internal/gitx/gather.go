@@ -67,6 +67,9 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 		was[relSlash(r.prefix, name)] = object
 	}
 	r.lost(ctx, git, was)
+	if ask.Then != nil {
+		ask.Then(r, git)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	git.Unheard = r.unheard

@@ -15,7 +15,7 @@ import (
 
 // Peek is for answers that must be quick: what git's plain files tell, one process for
 // a log of the commits on the head that touched ask.Paths, and one for what the head has of
-// ask.Heads; none at all without either. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
+// ask.Heads, beside what ask.Then asks; none at all without either. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
 // Git's settings are not listed first, as in Open. A log that compares commits
@@ -62,6 +62,9 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 		r.peekLog(ctx, p, git, ask)
 	}
 	wg.Wait()
+	if ask.Then != nil {
+		ask.Then(r, git)
+	}
 	return git, r.skipped, nil
 }
 
