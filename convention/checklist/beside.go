@@ -31,17 +31,34 @@ func (l *list) beside(r *doc.Reader, it *item) {
 		}
 		md := f.Markdown()
 		it.text = cmp.Or(md.Title(), it.text)
-		for _, c := range ledger.Work(md, nil) {
-			if !c.Ticked {
-				it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
-			}
-		}
+		l.readOwn(it, f, md)
 		if label, ok := md.All().Label(strings.Split(l.family.Label, "|")...); ok {
 			it.places = append(it.places, place{
 				word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
 			})
 		}
 		return
+	}
+}
+
+// readOwn reads what a task's own file says of how far the work is.
+func (l *list) readOwn(it *item, f *doc.File, md *doc.Markdown) {
+	for _, c := range ledger.Work(md, nil) {
+		if !c.Ticked {
+			it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
+		}
+	}
+	review, unmet := ledger.Objections(md, l.family.Reviews...)
+	it.against = append(unmet, review...)
+}
+
+// reportAgainst reports tasks that are done although their own files speak against it.
+func (l *list) reportAgainst(r *doc.Reader) {
+	for i := range l.items {
+		if it := &l.items[i]; len(it.against) > 0 && it.status() == reprise.Done {
+			warn(r, reprise.CodeFalseCompletion, it.id, reprise.Source{File: it.file, Line: it.against[0].Line},
+				"review it again, correct what is out of date, or reopen the task", "marked done, but its own file says %s", ledger.Against(it.against))
+		}
 	}
 }
 

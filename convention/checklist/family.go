@@ -131,6 +131,9 @@ type Family struct {
 	// disagree, the list counts.
 	Beside []string
 	Label  string
+	// Reviews are the beginnings of the headings below which the file of a task holds its
+	// reviews.
+	Reviews []string
 	// Pruned says that the tool removes finished tasks from the list, so that a need that
 	// is not listed is met. Foreign is the prefix of needs in other projects.
 	Pruned  bool
@@ -224,7 +227,7 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Done: {"done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled", "optional"},
 			},
 			// A story without a file of its own is described among the epics.
-			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Inputs: []string{
+			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Reviews: []string{"senior developer review", "code review"}, Inputs: []string{
 				"{id}.md", "stories/{id}.md", "epics.md", "../epics.md", "../planning-artifacts/epics.md", "../planning-artifacts/epics/index.md",
 				"../architecture.md", "../planning-artifacts/architecture.md",
 			},

@@ -75,8 +75,9 @@ type item struct {
 	twice           bool     // another task has its number and is done
 	places          []place  // where its status is, usually one
 	node            ledger.Value
-	file            string        // its own, beside the list
-	boxes           []reprise.Box // what is not ticked in that
+	file            string             // its own, beside the list
+	boxes           []reprise.Box      // what is not ticked in that
+	against         []ledger.Objection // what is said there against its being done
 }
 
 // loose is a box that is not a task.
@@ -331,6 +332,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	read.reportPutOff(r, ref.ID)
 	read.reportLeft(r, ref.ID)
 	read.reportBeside(r, ref.ID)
+	read.reportAgainst(r)
 	read.reportOverall(r, run)
 	read.reportApproval(r, run)
 	if owner := l.owner(r, ref.Path); owner != "" && len(run.Next) > 0 {

@@ -74,11 +74,7 @@ func (l *list) readFile(f *doc.File) {
 	at := &it.places[len(it.places)-1]
 	at.label, at.source, at.value = ledger.Front(f, md, l.family.Keys.Status), f.At(cmp.Or(at.source.Line, 1)), ledger.Value{}
 	it.node, it.file = ledger.Value{}, f.Path
-	for _, c := range ledger.Work(md, nil) {
-		if !c.Ticked {
-			it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
-		}
-	}
+	l.readOwn(it, f, md)
 }
 
 // means returns the status that a word stands for. Of the words that the list says its tasks

@@ -156,6 +156,7 @@ func (l *longRun) readSummary(p *plan, name string) {
 	if m == nil {
 		return
 	}
+	defer func() { selfCheck(f, m, s, "plan "+p.id) }()
 	word := m.Front.Get("status")
 	s.word, s.source = word.Str(), cmp.Or(word.Source(), s.source)
 	if s.statusAt = ledger.Front(f, m, "status"); s.word == "" {
@@ -189,6 +190,16 @@ func (l *longRun) readSummary(p *plan, name string) {
 	f.Report(reprise.Warning, reprise.CodeUnknownStatus, s.source.Line,
 		fmt.Sprintf("the summary of plan %s has the status %s, which is unknown here; the plan is not counted as done", p.id, quoted(s.word)),
 		"one of completed, failed, partial, skipped, timeout is expected")
+}
+
+// selfCheck reports a plan that its summary calls done although the check of its own work
+// failed.
+func selfCheck(f *doc.File, m *doc.Markdown, s *summary, id string) {
+	review, _ := ledger.Objections(m, "self check")
+	if s.status == reprise.Done && len(review) > 0 {
+		f.Report(reprise.Warning, reprise.CodeFalseCompletion, review[0].Line,
+			fmt.Sprintf("%s is marked done, but its self-check says %s", id, ledger.Against(review)), "do what is missing, then correct the summary")
+	}
 }
 
 // leftovers reports the temporary files of interrupted writes.

@@ -251,6 +251,7 @@ func (g *gsd) readGSDSummary(p *plan, id, name string) {
 	if m == nil {
 		return
 	}
+	defer func() { selfCheck(f, m, s, "plan "+id) }()
 	if strings.Trim(string(f.Data), " \t\r\n\x00\ufeff") == "" {
 		s.word = "empty"
 		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("the summary of %s is empty; the plan is not counted as done", id), "the write may have been cut off")

@@ -317,42 +317,7 @@ func (lp loop) entry(n int) *loopEntry {
 func (lp loop) behind(e loopEntry) bool {
 	later := e.unsaid && lp.iteration > e.n
 	for _, o := range lp.entries {
-		later = later || o.n > e.n && verdict(o.verdict) != reprise.Pending
+		later = later || o.n > e.n && ledger.Ruling(o.verdict) != reprise.Pending
 	}
 	return later
-}
-
-// verdict gives the meaning of a review's verdict.
-func verdict(word string) reprise.Status {
-	first, whole := verdictWords(word)
-	switch {
-	case first == "":
-		return reprise.Pending
-	case whole == "needs work" || whole == "changes requested":
-		return reprise.Failed
-	}
-	return verdicts.of(first, reprise.Unknown)
-}
-
-var verdicts = vocabulary[reprise.Status]{
-	{reprise.Done, "approve|approved|pass|passed|concerns|waived"}, {reprise.Failed, "reject|rejected|fail|failed"}, {reprise.Blocked, "block|blocked"},
-}
-
-// verdictWords gives the first word of a verdict, and all of it up to where an
-// explanation begins ("PASS (iteration 2)", "PASS — by @qa"). A verdict that asks or takes
-// itself back ("Passed? no", "pass / fail") has no first word that counts.
-func verdictWords(text string) (first, whole string) {
-	if i := strings.IndexAny(text, "(—–→>.;,"); i > 0 {
-		text = text[:i]
-	}
-	whole = doc.Fold(text)
-	words := strings.Fields(whole)
-	if len(words) == 0 {
-		return "", ""
-	}
-	takesBack := func(w string) bool { return oneOf(w, "no|not|nao|false|pending|fail|failed|reject|rejected|blocked") }
-	if slices.ContainsFunc(words[1:], takesBack) || strings.Contains(text, "?") {
-		return "unclear", whole
-	}
-	return words[0], whole
 }

@@ -282,7 +282,7 @@ func loopClaim(o *loader) reprise.Claim {
 		c.Source = lp.entries[n-1].at.Source()
 	}
 	c.Word, c.Source.File = cmp.Or(c.Word, lp.word), cmp.Or(c.Source.File, o.run.Path)
-	if o.run.State == reprise.Complete && verdict(lp.last) == reprise.Done {
+	if o.run.State == reprise.Complete && ledger.Ruling(lp.last) == reprise.Done {
 		c.Status = reprise.Done
 	} else if _, _, role := lp.point(); role == "dev" {
 		c.Status = reprise.InProgress // sent back and not fixed

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // epicState decides the state of the epic and what comes next.
@@ -95,7 +96,7 @@ func (l *loader) epicNext(e epic) {
 	phase, units := l.openWave(e)
 	if phase == "" && run.Phase == "" {
 		phase = "final gate"
-		if verdict(e.verdict("final")) == reprise.Done {
+		if ledger.Ruling(e.verdict("final")) == reprise.Done {
 			run.Phase = closing
 			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: closing, Role: "po", Reason: "all gates were passed; only the status was not updated"}}
 			return
@@ -120,7 +121,7 @@ func (l *loader) openWave(e epic) (phase string, units []reprise.Unit) {
 		if stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0 {
 			continue
 		}
-		if v := e.verdict(w.name); stateWord(v) == reprise.Done || verdict(v) == reprise.Done {
+		if v := e.verdict(w.name); stateWord(v) == reprise.Done || ledger.Ruling(v) == reprise.Done {
 			continue
 		}
 		return phase + " gate", []reprise.Unit{{

@@ -32,7 +32,7 @@ func (l *loader) qaLoop(f *doc.File, root ledger.Value) {
 func (l *loader) loopSteps() {
 	for _, e := range l.loop.entries {
 		phase, at := fmt.Sprintf("iteration %d", e.n), e.at.Source()
-		status, v := reprise.Done, verdict(e.verdict)
+		status, v := reprise.Done, ledger.Ruling(e.verdict)
 		switch v {
 		case reprise.Pending:
 			status = reprise.InProgress
@@ -61,7 +61,7 @@ func (l *loader) loopState() {
 	run, lp := l.run, l.loop
 	at, phase, role := lp.point()
 	run.Phase = phase
-	fold, last := doc.Fold(splitCamel(lp.word)), verdict(lp.last)
+	fold, last := doc.Fold(splitCamel(lp.word)), ledger.Ruling(lp.last)
 	switch fold {
 	case "idle":
 		run.State, run.Reason = reprise.NotStarted, "the loop is idle"
@@ -106,7 +106,7 @@ func (l *loader) loopState() {
 // point gives the iteration to continue with, its phase and who does it.
 func (lp loop) point() (n int, phase, role string) {
 	n, what, role := max(lp.iteration, 1), "review", "qa"
-	back := verdict(lp.last) == reprise.Failed
+	back := ledger.Ruling(lp.last) == reprise.Failed
 	if k := len(lp.entries); k > 0 {
 		e := lp.entries[k-1]
 		switch n = e.n; {

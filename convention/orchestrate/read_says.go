@@ -239,8 +239,7 @@ func gateWord(n *doc.Node) (string, reprise.Source) {
 	return "", reprise.Source{}
 }
 
-// gateClass: PASS, CONCERNS and WAIVED accept a story, FAIL sends it back.
+// gateClass is what the ruling of a gate makes of a story.
 func gateClass(word string) class {
-	first, _ := verdictWords(word)
-	return vocabulary[class]{{done, "pass|passed|approved|approve|concerns|waived|go"}, {inProgress, "fail|failed|reject|rejected|blocked"}}.of(first, unknown)
+	return cmp.Or(map[reprise.Status]class{reprise.Done: done, reprise.Failed: inProgress, reprise.Blocked: inProgress}[ledger.Ruling(word)], unknown)
 }

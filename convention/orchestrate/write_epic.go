@@ -134,7 +134,7 @@ func (c *recorder) waveFollows(e epic, w *wave) {
 	case w.word == "":
 	case open == 0 && len(w.stories) > 0 && !now.Closed() && e.verdicts.Node != nil && !atGate:
 		word := "gate_review"
-		if verdict(e.verdict(w.name)) == reprise.Done {
+		if ledger.Ruling(e.verdict(w.name)) == reprise.Done {
 			word = spell(reprise.Done, words...) // its gate was passed before the story was opened again
 		}
 		c.Set(w.status, word)
@@ -224,7 +224,7 @@ func (c *recorder) setVerdict(e epic, name string) {
 	at := e.verdicts.In(name)
 	if at.Is(doc.Map) {
 		old := at.In("status", "verdict").Plain()
-		if passed := verdict(old) == reprise.Done || stateWord(old) == reprise.Done; old == "" || passed != (word == "approved") {
+		if passed := ledger.Ruling(old) == reprise.Done || stateWord(old) == reprise.Done; old == "" || passed != (word == "approved") {
 			c.Set(at.In("status"), word)
 		}
 		return

@@ -24,7 +24,7 @@ func (c *recorder) loopEvent(lp loop) {
 			c.loopHalts(lp)
 			return
 		}
-		if verdict(lp.last) != reprise.Done {
+		if ledger.Ruling(lp.last) != reprise.Done {
 			c.cannot("the last ruling is %s", quote(lp.last))
 		}
 		c.loopCompletes(lp)
@@ -160,15 +160,15 @@ func (c *recorder) reviewEvent(lp loop, n int) {
 // giveVerdict ends a review: the verdict in the words of the other iterations,
 // the status of the loop, and the story.
 func (c *recorder) giveVerdict(lp loop, n int, word string) {
-	want, old := verdict(word), lp.entry(n)
+	want, old := ledger.Ruling(word), lp.entry(n)
 	own := c.spellVerdict(lp, want, word)
 	// A review that never began sends nothing back, and its number would tell that the fix
 	// before it is behind.
-	if e := lp.entry(n - 1); want != reprise.Done && old == nil && lp.iteration < n && e != nil && verdict(e.verdict) == reprise.Failed && !e.fixed {
+	if e := lp.entry(n - 1); want != reprise.Done && old == nil && lp.iteration < n && e != nil && ledger.Ruling(e.verdict) == reprise.Failed && !e.fixed {
 		c.cannot("iteration %d is not fixed, and the review of iteration %d has not begun", n-1, n)
 		return
 	}
-	given := old == nil || verdict(old.verdict) != want
+	given := old == nil || ledger.Ruling(old.verdict) != want
 	if given {
 		c.because(lp.Value, "iteration %d of the QA loop: %s", n, word)
 	}
@@ -181,7 +181,7 @@ func (c *recorder) giveVerdict(lp loop, n int, word string) {
 	if known := c.ev.Issues > 0 || want == reprise.Done; lp.counts && known && (found.IsNull() || given && c.ev.Issues > 0) {
 		c.Set(found, c.ev.Issues)
 	}
-	if last := lp.In(lp.lastVerdict); lp.lastVerdict != "" && verdict(last.Plain()) != want {
+	if last := lp.In(lp.lastVerdict); lp.lastVerdict != "" && ledger.Ruling(last.Plain()) != want {
 		c.Set(last, own)
 	}
 	switch want {
@@ -201,7 +201,7 @@ func (c *recorder) spellVerdict(lp loop, want reprise.Status, own string) string
 	}
 	for _, e := range lp.entries {
 		// That another one was passed with concerns, or waived, says nothing of this one.
-		if fold := doc.Fold(e.verdict); verdict(e.verdict) == want && fold != "concerns" && fold != "waived" && e.verdict == ledger.Line(e.verdict, 40) {
+		if fold := doc.Fold(e.verdict); ledger.Ruling(e.verdict) == want && fold != "concerns" && fold != "waived" && e.verdict == ledger.Line(e.verdict, 40) {
 			return e.verdict
 		}
 	}
@@ -232,7 +232,7 @@ func (c *recorder) interrupted(lp loop, n int) {
 // fixEvent records what happened to the fix of an iteration.
 func (c *recorder) fixEvent(lp loop, n int) {
 	e := lp.entry(n)
-	if e == nil || verdict(e.verdict) != reprise.Failed {
+	if e == nil || ledger.Ruling(e.verdict) != reprise.Failed {
 		c.cannot("iteration %d has nothing to fix", n)
 		return
 	}
@@ -295,12 +295,12 @@ func (c *recorder) waive(lp loop) {
 		return
 	}
 	e := lp.entry(lp.entries[len(lp.entries)-1].n)
-	if verdict(e.verdict) != reprise.Done {
+	if ledger.Ruling(e.verdict) != reprise.Done {
 		c.Set(e.at.In("previousVerdict"), e.verdict)
 		c.Set(e.at.In("verdict"), "WAIVED")
 		c.because(lp.Value, "a person accepted iteration %d as it is", e.n)
 	}
-	if last := lp.In(lp.lastVerdict); lp.lastVerdict != "" && verdict(last.Plain()) != reprise.Done {
+	if last := lp.In(lp.lastVerdict); lp.lastVerdict != "" && ledger.Ruling(last.Plain()) != reprise.Done {
 		c.Set(last, "WAIVED")
 	}
 	c.loopCompletes(lp)

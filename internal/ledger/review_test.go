@@ -1,9 +1,10 @@
-package orchestrate
+package ledger_test
 
 import (
 	"testing"
 
 	"reprise"
+	"reprise/internal/ledger"
 )
 
 // A verdict is read as a whole: one that asks or takes itself back is unknown, and an
@@ -29,8 +30,10 @@ func TestVerdictIsReadAsAWhole(t *testing.T) {
 		"needs work":                     reprise.Failed,
 		"BLOCKED":                        reprise.Blocked,
 		"failsafe":                       reprise.Unknown,
+		"Changes Requested":              reprise.Failed,
+		"No changes required":            reprise.Unknown,
 	} {
-		if got := verdict(word); got != want {
+		if got := ledger.Ruling(word); got != want {
 			t.Errorf("%q is %s, want %s", word, got, want)
 		}
 	}

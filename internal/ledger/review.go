@@ -1,0 +1,169 @@
+package ledger
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// rulings are the words with which a review, a gate or a self-check begins that accepts work
+// or sends it back. A convention says where reviews stand; what they say is one table.
+var rulings = map[reprise.Status][]string{
+	reprise.Done: {"approve", "approved", "pass", "passed", "concerns", "waived", "go"}, reprise.Blocked: {"block", "blocked"},
+	reprise.Failed: {
+		"reject", "rejected", "fail", "failed", "needs work", "needs changes", "needs revision",
+		"changes requested", "changes required", "request changes", "requested changes",
+	},
+}
+
+// Ruling gives the meaning of a review's ruling: Pending if it says nothing. One that asks or
+// takes itself back ("Passed? no", "pass / fail") is unknown. What stands behind it ("PASS
+// (iteration 2)", "PASS — by @qa") changes nothing.
+func Ruling(text string) reprise.Status {
+	text, _ = cutRuling(text)
+	whole := doc.Fold(text)
+	words := strings.Fields(whole)
+	if len(words) == 0 {
+		return reprise.Pending
+	}
+	for _, status := range []reprise.Status{reprise.Done, reprise.Failed, reprise.Blocked} {
+		for _, ruling := range rulings[status] {
+			rest, ok := strings.CutPrefix(whole+" ", ruling+" ")
+			if ok && !strings.Contains(text, "?") && !slices.ContainsFunc(strings.Fields(rest), takesBack) {
+				return status
+			}
+		}
+	}
+	return reprise.Unknown
+}
+
+func takesBack(word string) bool {
+	return slices.Contains([]string{"no", "not", "nao", "false", "pending", "fail", "failed", "reject", "rejected", "blocked"}, word)
+}
+
+// cutRuling separates a ruling from what is said about it.
+func cutRuling(text string) (ruling, about string) {
+	if i := strings.IndexAny(text, "(—–→>.;,"); i > 0 {
+		return text[:i], text[i:]
+	}
+	return text, ""
+}
+
+// Settled reports whether what stands behind a ruling says that what it asks for was done:
+// "Changes Requested → Fixed".
+func Settled(text string) bool {
+	_, about := cutRuling(text)
+	words := strings.Fields(doc.Fold(about))
+	return !slices.ContainsFunc(words, takesBack) && slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains([]string{"fixed", "resolved", "addressed", "corrigido", "corrigidos"}, w) || slices.Contains(rulings[reprise.Done], w)
+	})
+}
+
+// Objection is what a document says against its work being done.
+type Objection struct {
+	Text string
+	Line int
+}
+
+// Against quotes objections in a sentence.
+func Against(all []Objection) string {
+	var said []string
+	for _, o := range all[:min(len(all), 3)] {
+		said = append(said, strconv.Quote(doc.Clip(o.Text, 60)))
+	}
+	return strings.Join(said, ", ")
+}
+
+// Objections reads what a document says against its work being done: unmet, of the tasks and
+// criteria, and, in the sections whose titles begin in these ways, what its reviews say since
+// one accepted it. A heading may hold the ruling itself.
+func Objections(m *doc.Markdown, titles ...string) (review, unmet []Objection) {
+	to := 0 // the last line of a section
+	for _, sec := range m.Sections() {
+		fold := doc.Fold(sec.Title)
+		switch {
+		case sec.Line <= to || sec.Level == 1:
+			continue
+		case slices.ContainsFunc(titles, func(title string) bool { return strings.HasPrefix(fold, title) }):
+			review = reviewed(sec, review)
+		case IsWork(sec.Title):
+			for _, line := range sec.Lines() {
+				if notMet(line.Text) {
+					unmet = append(unmet, Objection{strings.TrimSpace(line.Text), line.No})
+				}
+			}
+		default:
+			continue
+		}
+		to = sec.Line + sec.Length()
+	}
+	return review, unmet
+}
+
+func reviewed(sec doc.Section, out []Objection) []Objection {
+	// rule reports whether a text is a ruling; one that accepts settles what stands before it.
+	rule := func(text string, line int) bool {
+		text = struck().ReplaceAllString(text, "")
+		switch status := Ruling(text); {
+		case status == reprise.Done, (status == reprise.Failed || status == reprise.Blocked) && Settled(text):
+			out = nil
+		case status == reprise.Failed, status == reprise.Blocked:
+			out = append(out, Objection{strings.TrimSpace(text), line})
+		default:
+			return false
+		}
+		return true
+	}
+	_, own, _ := strings.Cut(colons.Replace(sec.Title), ":")
+	rule(own, sec.Line)
+	bare := false // the ruling stands below its heading
+	for _, line := range sec.Lines() {
+		text := strings.TrimLeft(strings.TrimSpace(line.Text), "# ")
+		if text == "" {
+			continue
+		}
+		labels := append(line.Labels(), doc.Label{Key: "gate", Value: text})
+		if !bare {
+			key, value, _ := strings.Cut(colons.Replace(text), ":")
+			labels[len(labels)-1] = doc.Label{Key: key, Value: value}
+		}
+		bare = rules(text)
+		for _, l := range labels {
+			if rules(l.Key) && rule(l.Value, line.No) {
+				break
+			}
+		}
+		if notMet(line.Text) {
+			out = append(out, Objection{strings.TrimSpace(line.Text), line.No})
+		}
+	}
+	return out
+}
+
+// rules reports whether a label or heading names the ruling of a review.
+func rules(key string) bool {
+	return slices.Contains([]string{
+		"gate", "qa gate", "quality gate", "gate status", "gate decision", "qa gate decision", "gate verdict", "verdict", "final verdict", "veredito",
+		"decision", "outcome", "review outcome", "review decision", "self check", "self check result",
+	}, strings.ReplaceAll(doc.Fold(key), "_", " "))
+}
+
+// notMet reports whether a line says of a criterion that it is not met. A sign within its text
+// is part of what it asks for.
+func notMet(line string) bool {
+	text := strings.TrimSpace(line)
+	if strings.HasPrefix(text, "|") {
+		return rowNotMet().MatchString(text)
+	}
+	return lineNotMet().MatchString(text)
+}
+
+var (
+	colons     = strings.NewReplacer("\uff1a", ":")
+	struck     = doc.Pattern(`(?s)~~.*?~~`) // it no longer holds
+	lineNotMet = doc.Pattern(`(?i)^[-*+>\d.\[\]x \t]*(?:❌[ *]*AC[ #-]*\d+\b|AC[ #-]*\d+\b[^\pL\d|]*(?:❌|not met|unmet|n[aã]o atendido))`)
+	rowNotMet  = doc.Pattern(`(?i)^\|[ *]*(?:AC[ #-]*)?\d+[ *]*\|(?:.*\|)?[ *]*(?:❌|not met|unmet|n[aã]o atendido)`)
+)
