@@ -118,22 +118,10 @@ func turnsOf(git *reprise.Git, runs []*reprise.Run) (out []*past) {
 			}
 		}
 	}
-	note := func(p *past, name string) {
-		if !slices.Contains(p.names, name) {
-			p.names = append(p.names, name)
-		}
-	}
-	for _, p := range out {
-		if file := p.run.LastActivitySource; file.Line == 0 {
-			note(p, file.File)
-		} else {
-			note(p, p.run.Path)
-		}
-	}
 	for _, c := range git.Changed {
 		each(c.Path, func(p *past) {
 			if c.Worktree == "" {
-				note(p, c.Path)
+				p.note(c.Path)
 			}
 		})
 	}
@@ -160,12 +148,18 @@ func turnsOf(git *reprise.Git, runs []*reprise.Run) (out []*past) {
 					p.turns = append(p.turns, turn{c, map[string]string{}})
 					n++
 				}
-				note(p, name)
+				p.note(name)
 				p.turns[n-1].files[name] = was
 			})
 		}
 	}
 	return out
+}
+
+func (p *past) note(name string) {
+	if !slices.Contains(p.names, name) {
+		p.names = append(p.names, name)
+	}
 }
 
 // undated reports whether what the files of a run record does not say when it was last active:
@@ -239,7 +233,9 @@ func uncommitted(ctx context.Context, repo *gitx.Repo, root *os.Root, git *repri
 	var changed []written
 	var want []gitx.At
 	for _, p := range open {
-		for _, name := range p.names {
+		own := slices.Concat(p.names, ownFiles(p.run))
+		slices.Sort(own)
+		for _, name := range slices.Compact(own) {
 			info, err := root.Lstat(filepath.FromSlash(name))
 			if err == nil && info.Mode().IsRegular() && !git.Unchanged(name, info.ModTime()) {
 				changed, want = append(changed, written{p, name, info.ModTime()}), append(want, gitx.At{Commit: head, Path: name})
@@ -253,6 +249,7 @@ func uncommitted(ctx context.Context, repo *gitx.Repo, root *os.Root, git *repri
 		if now := w.by.content(root, w.name); content == nil || !bytes.Equal(now, content) {
 			ticked[w.by] = ticked[w.by] || boxes(now) != boxes(content)
 			w.by.files[w.name] = content
+			w.by.note(w.name)
 			if w.at.After(last[w.by]) {
 				last[w.by] = w.at
 			}
