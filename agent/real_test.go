@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -427,6 +428,41 @@ func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 		wantOutcome(t, r.run(t, job), NeedsPerson)
 		if r.File("made/more/.git/HEAD") != "" || strings.Contains(r.File(made), "other") {
 			t.Errorf("%q allows more than the call", once)
+		}
+	})
+}
+
+// What claude is offered to allow it allows, and what it would refuse again is not offered:
+// whether it sees through the text that a command is given decides.
+func TestAC_real_claude_allows_what_is_offered(t *testing.T) {
+	t.Parallel()
+	forPresets(t, []Preset{claude}, func(t *testing.T, p Preset) {
+		for call, offered := range map[string]bool{
+			"git init -q made <<E\n$(git --version)\nE": false, "git init -q made <<E\nplain\nE": false,
+			"git init -q made <<'E'\nplain\nE": true, "git init -q made <<'E' > log\nplain\nE": false,
+		} {
+			text, err := json.Marshal(call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := `{"turns":[{"text":"I make it.","shell":` + string(text) + `},{"text":"That is all."}]}`
+			r := newRig(t, p, script)
+			r.edits = true
+			res := r.run(t, r.job(t))
+			if len(res.Asks) != 1 || r.File("made/.git/HEAD") != "" || (res.Asks[0].Grant != nil) != offered {
+				t.Errorf("%q: asks %+v", call, res.Asks)
+				continue
+			}
+			grants := []string{"Bash(git init -q made)"} // what would be offered without that rule
+			if g := res.Asks[0].Grant; g != nil {
+				grants = g.Once
+			}
+			r.Script(t, script)
+			job := r.job(t)
+			job.Grants = grants
+			if res = r.run(t, job); (r.File("made/.git/HEAD") != "") != offered || (len(res.Asks) == 0) != offered {
+				t.Errorf("%q: %q allowed it: %t, asks %+v", call, grants, !offered, res.Asks)
+			}
 		}
 	})
 }

@@ -17,7 +17,8 @@ type Command struct {
 // Form is what a command line is made of. A plain one only runs commands one after another or
 // in pipes, and its words are known without a shell. An opaque one has what cannot be seen
 // through before it runs: a subshell, a command in the background, a case, a function,
-// arithmetic, a variable that a command sets, or a pipe that is not plain within something else.
+// arithmetic, a variable that a command sets, a pipe that is not plain within something else, or
+// a here-document that a shell reads too or whose name does not end its line.
 type Form struct{ Plain, Pipe, Opaque bool }
 
 // Commands lists the commands of a command line, none where it cannot be understood.
@@ -47,6 +48,10 @@ func Commands(line string) (out []Command, f Form) {
 			f.Opaque, f.Pipe = f.Opaque || n.Background, f.Pipe || piped(n.Cmd)
 		case *syntax.Redirect:
 			f.Opaque = f.Opaque || n.Word != nil && strings.HasPrefix(n.Word.Lit(), "~")
+			if n.Hdoc != nil {
+				end := n.Word.Lit() // "" if it is quoted; a shell then reads nothing in what it ends
+				f.Opaque = f.Opaque || end != "" && !strings.Contains(end, `\`) || !strings.HasPrefix(line[n.Word.End().Offset():], "\n")
+			}
 		case *syntax.Assign:
 			f.Opaque = f.Opaque || has(n)
 		case *syntax.CallExpr:
