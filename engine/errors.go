@@ -104,18 +104,19 @@ func (e *AnsweredError) Hint() string {
 func (e *AnsweredError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // NotReadyError says that an agent cannot work as it is set up: it is not signed in, its
-// key is refused, or it does not trust the folder.
+// key is refused, it does not trust the folder, or it may not do what it needs.
 type NotReadyError struct{ Agent, Reason string }
 
 // Error implements error.
-func (e *NotReadyError) Error() string { return e.Agent + " is not ready: " + e.Reason }
+func (e *NotReadyError) Error() string {
+	says, _ := reprise.NotReady(e.Agent, e.Reason)
+	return says
+}
 
 // Hint says what a person can do.
 func (e *NotReadyError) Hint() string {
-	if strings.Contains(e.Reason, reprise.AllowMore) {
-		return "after that `reprise resume` tries again"
-	}
-	return "start " + e.Agent + " by hand and sign in, or correct its key or settings; then `reprise resume` tries again"
+	_, hint := reprise.NotReady(e.Agent, e.Reason)
+	return hint
 }
 
 // TriedError says that the files call a step done, or without need, that an attempt which

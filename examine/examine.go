@@ -95,7 +95,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open, or something is marked done with unticked tasks or criteria; it is info if the run was ended on purpose.", true, closedOpen},
 		{reprise.CodeCycle, warning, "Steps wait for each other, so none of them can start.", true, open(cycle)},
 		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, open(unknownDependency)},
-		{reprise.CodeNotReady, warning, "The last attempt at a step found that its agent cannot work as configured: it is not signed in, its key is refused, or it does not trust the folder.", false, nil},
+		{reprise.CodeNotReady, warning, "The last attempt at a step found that its agent cannot work as configured: it is not signed in, its key is refused, it does not trust the folder, or it is denied again what you allowed.", false, nil},
 		{reprise.CodeAttemptsSpent, warning, "The next step has used up its attempts, or another one is pointless: it is not retried until you decide; each attempt that counts is listed as info.", false, nil},
 		{reprise.CodeRetryLoop, warning, "A step was tried many times without success; another try is unlikely to help.", true, open(retryLoop)},
 		{reprise.CodeQuestionHidden, warning, "A question to a person is unanswered, but the state of the run does not show it.", true, open(questionHidden)},

@@ -55,10 +55,10 @@ func (v *View) tellNotReady() {
 			continue
 		}
 		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady {
+			says, hint := reprise.NotReady("the agent of "+s.ID, end.Text)
 			v.Run.Report(reprise.Finding{
 				Code: reprise.CodeNotReady, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: v.Run.Path},
-				Message: "the agent of " + s.ID + " is not ready: " + end.Text,
-				Hint:    "start the agent by hand and sign in, or correct its key or settings; then `reprise resume` tries again",
+				Message: says, Hint: hint,
 			})
 		}
 	}
