@@ -78,30 +78,43 @@ func (u Uncommitted) finding(hint string) reprise.Finding {
 	}
 }
 
-// stillUncommitted are the findings about what attempts left and is still uncommitted. What
-// accepted attempts left is told with the whole run where earlier processes left some of it,
-// or the list has changes, too: one command commits it all.
+// stillUncommitted are the findings about what attempts left and is still uncommitted, each file
+// once. What accepted attempts left is told with the whole run where earlier processes left some
+// of it, or the list has changes, too: then one command commits it all.
 func (w *work) stillUncommitted(ctx context.Context, finished bool) (out []reprise.Finding) {
 	all, names := w.unheldNow(ctx, finished)
-	var told []string
+	told := map[string][]string{} // by folder
+	var here [][]string           // those of the project in each finding, nil elsewhere
 	for _, u := range w.Uncommitted {
-		if now, err := w.dirty(ctx, u.Dir); err == nil {
-			u.Names = slices.DeleteFunc(slices.Clone(u.Names), func(name string) bool { return !slices.Contains(now, name) })
-		}
+		now, err := w.dirty(ctx, u.Dir)
+		u.Names = slices.DeleteFunc(slices.Clone(u.Names), func(name string) bool {
+			return err == nil && !slices.Contains(now, name) || slices.Contains(told[u.Dir], name)
+		})
 		if len(u.Names) == 0 {
 			continue
 		}
-		hint := "look at it and commit it yourself"
+		told[u.Dir] = append(told[u.Dir], u.Names...)
+		hint, own := "look at it and commit it yourself", []string(nil)
 		if u.Dir == w.Dir {
-			own := w.inProject(u.Names)
-			hint, told = project.CommitHint("", u.Step, own, w.goneHere), append(told, own...)
+			own = w.inProject(u.Names)
+			hint = project.CommitHint("", u.Step, own, w.goneHere)
 		}
-		out = append(out, u.finding(hint))
+		out, here = append(out, u.finding(hint)), append(here, own)
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(told, name) }) {
-		out = append(out, all)
+	if within(names, slices.Concat(here...)) {
+		return out
 	}
-	return out
+	for i := range out {
+		if here[i] != nil && within(here[i], names) {
+			out[i].Hint = ""
+		}
+	}
+	return append(out, all)
+}
+
+// within reports whether all of some names are among others.
+func within(names, others []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(others, name) })
 }
 
 // unheldNow is what the journal and git tell of what accepted attempts left.
