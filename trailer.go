@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // TrailerAccepted follows the key in the trailer of a commit that the engine makes once
@@ -52,15 +53,19 @@ func TrailerWord(id string) string {
 	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
 }
 
-// Pasted returns a word for use in a command that a person will paste. It returns the
-// placeholder if the word, which may come from a file, could mean something else to a
-// shell.
+// Pasted returns a word for use in a command that a person will paste, in single quotes where
+// a shell could take it for something else. It returns the placeholder if the word, which may
+// come from a file, would not come through a terminal as it is, or could mean something else
+// to the command itself.
 func Pasted(word, placeholder string) string {
-	plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-:~@+") == ""
-	if !plain || word == "" || len(word) > 200 || strings.ContainsRune("-:~@+", rune(word[0])) { // in the middle these mean themselves in every shell
+	if word == "" || len(word) > 200 || strings.ContainsRune("-:~@+", rune(word[0])) || strings.ContainsAny(word, "`\\*?[") || strings.Contains(word, "  ") ||
+		!utf8.ValidString(word) || strings.ContainsFunc(word, func(r rune) bool { return r != ' ' && (printable(r) != r || unicode.IsSpace(r)) }) {
 		return placeholder
 	}
-	return word
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-:~@+") == "" { // in the middle these mean themselves in every shell
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // TrailerLife distinguishes a run from one of the same name that began at another time.

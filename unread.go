@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -95,14 +94,13 @@ func (r *Run) Refute(explained func(step string) bool) {
 	}
 }
 
-// permit says how to make a file or folder readable. A path becomes part of the command
-// only if it means the same in every shell.
+// permit says how to make a file or folder readable.
 func permit(file string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@%+=,-"
-	if strings.Trim(file, plain) != "" || strings.HasPrefix(file, "-") {
+	name := Pasted(file, "")
+	if name == "" {
 		return "let yourself read it, as `chmod u+r` does, or call reprise as the user it belongs to"
 	}
-	return "`chmod u+rX " + file + "` in the project folder lets you read it, or call reprise as the user it belongs to"
+	return "`chmod u+rX " + name + "` in the project folder lets you read it, or call reprise as the user it belongs to"
 }
 
 // Damaged reports whether a file of the run was read but could not be used, so that

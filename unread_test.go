@@ -29,7 +29,8 @@ func TestABlockedFileIsMadeReadableOrRepairedFirst(t *testing.T) {
 		err               error
 	}{
 		{"specs/004/plan.json", "`chmod u+rX specs/004/plan.json` in the project folder lets you read it, or call reprise as the user it belongs to", OptionDiscard, fs.ErrPermission},
-		{"a;b/plan.json", "let yourself read it, as `chmod u+r` does, or call reprise as the user it belongs to", OptionDiscard, fs.ErrPermission},
+		{"a;b/it's.json", "`chmod u+rX 'a;b/it'\\''s.json'` in the project folder lets you read it, or call reprise as the user it belongs to", OptionDiscard, fs.ErrPermission},
+		{"a*b/plan.json", "let yourself read it, as `chmod u+r` does, or call reprise as the user it belongs to", OptionDiscard, fs.ErrPermission},
 		{"plan.json", "check its permissions and what kind of file it is", OptionRepair, fs.ErrClosed},
 	} {
 		l := oneFile{err: c.err}

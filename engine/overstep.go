@@ -136,7 +136,7 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeStepsChanged, Severity: reprise.Warning, Subject: s.Step, Source: reprise.Source{File: w.ref.Path},
 			Message: "whether the attempt at " + s.Step + " marked other tasks done, or removed some, is unknown: no record shows which were open when it began",
-			Hint:    "`git log -p " + w.ref.Path + "` shows what was changed",
+			Hint:    "`git log -p -- " + reprise.Pasted(w.ref.Path, "FILE") + "` shows what was changed",
 		})
 	}
 	if w.files.State == reprise.Unreadable {

@@ -93,10 +93,10 @@ func wentOn(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding
 // journal, and does not merge over one that went on here.
 func merges(git *reprise.Git, branch string) string {
 	name := reprise.Pasted(branch, "BRANCH")
-	if slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
+	if beside := reprise.Pasted("../"+path.Base(branch)+"-merged", "FOLDER"); slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
 		return c.Worktree == "" && !c.Untracked && strings.HasPrefix(c.Path, durable.StateDir+"/")
 	}) {
-		return fmt.Sprintf("`git worktree add --detach ../%s %s` checks it out beside this checkout, whose journal git does not merge over", path.Base(name)+"-merged", name)
+		return fmt.Sprintf("`git worktree add --detach %s %s` checks it out beside this checkout, whose journal git does not merge over", beside, name)
 	}
 	return fmt.Sprintf("`git merge %s` brings it here", name)
 }

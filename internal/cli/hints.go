@@ -191,13 +191,24 @@ func (s site) complete(list []report.Finding) {
 	}
 }
 
+// typedWords finds the words of a command, as reprise.Pasted and quoted type them.
+var typedWords = regexp.MustCompile(`(?:'[^']*'|\\.|[^\s'\\])+`)
+
+// unquoted is what a shell makes of a word that reprise.Pasted typed.
+func unquoted(word string) string {
+	if whole, ok := strings.CutPrefix(word, "'"); ok {
+		return strings.ReplaceAll(strings.TrimSuffix(whole, "'"), `'\''`, "'")
+	}
+	return word
+}
+
 // arguments completes the arguments of a verb.
 func (s site) arguments(verb, rest string) string {
-	words := strings.Fields(rest)
+	words := typedWords.FindAllString(rest, -1)
 	takesRun := slices.Contains(ofRun, verb)
 	if i := slices.Index(words, "RUN"); i >= 0 && takesRun && s.run != "" {
 		rest = strings.Replace(rest, "RUN", quoted(s.run), 1)
-	} else if takesRun && s.run != "" && s.id != "" && len(words) > 0 && words[0] == quoted(s.id) {
+	} else if takesRun && s.run != "" && s.id != "" && len(words) > 0 && unquoted(words[0]) == s.id {
 		rest = strings.Replace(rest, words[0], quoted(s.run), 1)
 	} else if takesRun && s.run != "" && (len(words) == 0 || words[0][0] == '-') && !slices.Contains(words, "--") {
 		rest = " " + quoted(s.run) + rest
@@ -205,8 +216,8 @@ func (s site) arguments(verb, rest string) string {
 	switch i := slices.IndexFunc(words, func(w string) bool { return w == "-C" || w == "--dir" || strings.HasPrefix(w, "--dir=") }); {
 	case i >= 0 && words[i] == "-C" && i+1 < len(words):
 		// A folder next to the project is written relative to the project.
-		if at := words[i+1]; s.root != "" && at != quoted(s.dir) && !filepath.IsAbs(at) {
-			rest = strings.Replace(rest, " -C "+at, " -C "+quoted(filepath.Join(s.root, at)), 1)
+		if at := unquoted(words[i+1]); s.root != "" && at != s.dir && !filepath.IsAbs(at) {
+			rest = strings.Replace(rest, " -C "+words[i+1], " -C "+quoted(filepath.Join(s.root, at)), 1)
 		}
 	case verb == "init" && s.dir != "" && len(words) == 0:
 		rest = " " + quoted(s.dir)

@@ -60,7 +60,7 @@ func TestEvery_command_that_is_named_works_when_pasted(t *testing.T) {
 		}
 		t.Run(strings.NewReplacer("/testdata/scenarios", "", ".txtar", "").Replace(filepath.ToSlash(rel)), func(t *testing.T) {
 			t.Parallel()
-			p := newPasting(t, name)
+			p := newPasting(t, name, []string{"project", "my project", "it's a project"}[i%3])
 			p.follow("reprise status")
 			for _, run := range p.begun() {
 				p.follow("reprise check " + run)
@@ -78,9 +78,10 @@ type pasting struct {
 	seen map[string]bool // commands that were run, by what the project was then
 }
 
-func newPasting(t *testing.T, from string) *pasting {
+// newPasting copies a project into a folder with this name.
+func newPasting(t *testing.T, from, as string) *pasting {
 	t.Helper()
-	p := &pasting{t: t, dir: filepath.Join(t.TempDir(), "project"), home: t.TempDir(), seen: map[string]bool{}}
+	p := &pasting{t: t, dir: filepath.Join(t.TempDir(), as), home: t.TempDir(), seen: map[string]bool{}}
 	var tree fs.FS = os.DirFS(from)
 	if strings.HasSuffix(from, ".txtar") {
 		tree = conventiontest.LoadFS(t, from)
