@@ -232,9 +232,12 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 			}
 		}()
 	}
+	gone := r.lostAfter(-1)
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		switch {
+		case s.Status.Closed() && gone[s.ID]:
+			d.Doubtful = append(d.Doubtful, s.Unit("its work, or what it was built on, is not here"))
 		case s.Status == Done && against(s):
 			d.Doubtful = append(d.Doubtful, s.Unit("its record says done, the evidence says otherwise"))
 		case s.Status == Done && s.Grade < rules.Grade:

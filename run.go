@@ -361,6 +361,13 @@ func (r *Run) RestsOn(at int) map[string]bool {
 // rest on it, plus each later step whose work is gone, with whatever rests on that.
 func (r *Run) AgainFrom(at int) map[string]bool {
 	out := r.RestsOn(at)
+	maps.Copy(out, r.lostAfter(at))
+	return out
+}
+
+// lostAfter returns the steps after one whose work is gone, with whatever rests on that.
+func (r *Run) lostAfter(at int) map[string]bool {
+	out := map[string]bool{}
 	for i := at + 1; i < len(r.Steps); i++ {
 		if r.lost(r.Steps[i].ID) {
 			maps.Copy(out, r.RestsOn(i))

@@ -310,6 +310,9 @@ func (g *gathering) doNot() {
 			g.add(DoNot, fmt.Sprintf("do not ask again (%s): %s -- the answer is: %s", q.ID, q.Text, q.Answer), q.Source.String())
 		}
 	}
+	if d := g.Decision; d.Verdict == reprise.BlockedVerdict && d.State != reprise.Running && g.Step == "" {
+		g.add(DoNot, "do not begin anything: it is blocked until a person has resolved what the reasons say", g.Run.Path)
+	}
 	if g.Decision.Action == reprise.Wait {
 		g.add(DoNot, "do not start yet: it "+g.Run.Awaits(), "journal")
 	}
