@@ -168,23 +168,36 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 			widths[c] = 0
 		}
 	}
-	p.line("%s", p.paint(bold, p.row(rows[0], widths)))
+	head, _ := p.row(rows[0], widths, false)
+	p.line("%s", p.paint(bold, head))
 	for i, r := range runs {
-		state := res.Decisions[r].State
-		mark := symbols[state]
-		p.line("%s%s", p.paint(colours[state], mark), strings.TrimPrefix(p.row(rows[i+1], widths), mark))
+		d := res.Decisions[r]
+		mark := symbols[d.State]
+		text, rest := p.row(rows[i+1], widths, d.Action != reprise.Start) // nothing else on the page says why nothing is started
+		p.line("%s%s", p.paint(colours[d.State], mark), strings.TrimPrefix(text, mark))
+		if rest != "" {
+			p.para("    ", rest, linesMessage)
+		}
 	}
 }
 
-func (p *page) row(r row, widths [colNext]int) string {
+// row is a line of the table. If what comes next is to be shown whole, rest is what the line has no
+// room for.
+func (p *page) row(r row, widths [colNext]int, whole bool) (text, rest string) {
 	var cells []string
 	for c, w := range widths {
 		if w > 0 {
 			cells = append(cells, pad(r[c], w))
 		}
 	}
-	text := strings.Join(cells, "  ")
-	return strings.TrimRight(text+"  "+fit(r[colNext], p.columns-width(text)-2), " ")
+	text = strings.Join(cells, "  ")
+	next := r[colNext]
+	cell := fit(next, p.columns-width(text)-2)
+	if head := strings.TrimSuffix(cell, "…"); whole && head != next {
+		at := strings.LastIndexByte(head, ' ') + 1
+		cell, rest = next[:at]+"…", "… "+strings.TrimSpace(next[at:])
+	}
+	return strings.TrimRight(text+"  "+cell, " "), rest
 }
 
 // inTable are findings that the table's age column already shows.
