@@ -286,8 +286,28 @@ func (v *View) doubt() {
 
 // decide sets the decision about the run.
 func (v *View) decide(p reprise.Policy) {
+	v.readFirst()
 	p.Choice = v.Choice
 	v.Decision = reprise.Next(v.Run, v.Observed, p)
+}
+
+// readFirst holds back the hints to do a step again or to leave it out while a file cannot be
+// read: until it can nothing is resumed, and after that something else may be to do.
+func (v *View) readFirst() {
+	again := func(hint string) bool {
+		return strings.Contains(hint, " --from ") || strings.Contains(hint, " --skip ")
+	}
+	unread := func(f reprise.Finding) bool {
+		return f.Severity == reprise.Blocking && slices.Contains(v.Run.Unread, f.Source.File) && !again(f.Hint)
+	}
+	if !slices.ContainsFunc(v.Run.Findings, unread) {
+		return
+	}
+	for i := range v.Run.Findings {
+		if f := &v.Run.Findings[i]; again(f.Hint) {
+			f.Hint = "make readable first what cannot be read; `reprise check " + reprise.Pasted(v.Run.ID, "RUN") + "` then says what to do about this"
+		}
+	}
 }
 
 // workOf gives, by step of a run, the accepted attempts at it and at its parts that commits
