@@ -16,6 +16,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/internal/durable"
+	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/project"
 	"reprise/prompt"
@@ -284,19 +285,18 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 	// Register first: what works beside it may change what is seen.
 	w.folders.enter(f)
 	repo, err := w.repoAt(ctx, f.Dir)
-	var head string
-	var dirty, untracked []string
+	now := &gitx.Look{}
 	if err == nil && repo != nil {
-		head, dirty, untracked, err = repo.Standing(ctx)
+		now, err = repo.Look(ctx)
 	}
 	if err == nil {
 		f.Stash = w.stash(ctx, f.Dir)
-		f.Head, f.Branch, f.Dirty, f.DirtyAs = head, w.branch(ctx, f.Dir), &dirty, map[string]reprise.Hash{}
-		for _, e := range w.printed(ctx, f, dirty[:min(len(dirty), maxLeft)]) {
+		f.Head, f.Branch, f.Dirty, f.DirtyAs = now.Head, w.branch(ctx, f.Dir), &now.Changed, map[string]reprise.Hash{}
+		for _, e := range w.printed(ctx, f, now.Changed[:min(len(now.Changed), maxLeft)]) {
 			f.DirtyAs[e.Path] = e.Before
 		}
 		f.Left, f.After = w.leftSince(ctx, f)
-		f.Found = w.found(f, untracked)
+		f.Found = w.found(f, now.Untracked)
 		if repo != nil && f.Inside == "" {
 			f.Unlike, err = w.asBegun(f).Differ(ctx, w.store, w.Environ)
 			if err != nil && !errors.Is(err, project.ErrUnrecorded) && ctx.Err() == nil { // while it is being stopped, nothing begins

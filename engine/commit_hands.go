@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 
@@ -143,7 +144,11 @@ func (w *local) CommitRecord(ctx context.Context, ev *reprise.Event) {
 	}
 	w.folders.commit.Lock()
 	defer w.folders.commit.Unlock()
-	if _, err := w.repo.CommitPaths(ctx, nil, w.listed(ctx, w.repo, f, nil), w.message(f), trailer); err != nil {
+	look, err := w.repo.Look(ctx)
+	if err == nil {
+		_, err = w.repo.CommitPaths(ctx, look, nil, w.listed(ctx, w.repo, look, f, nil), w.message(f), trailer)
+	}
+	if err != nil {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: ev.Step, Message: "what is recorded of " + ev.Step + " is not committed: " + err.Error(),
 		})
@@ -238,13 +243,13 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	changed, err := repo.Changes(ctx)
+	look, err := repo.Look(ctx)
 	if err != nil {
 		return "", err
 	}
 	whole := f.Inside != "" && w.folders.alone(f)
 	var mine, others []string
-	for _, name := range changed {
+	for _, name := range look.Changed {
 		switch {
 		case whole || w.commits(f, name):
 			mine = append(mine, name)
@@ -264,7 +269,7 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 			return "", nil
 		}
 	}
-	if err := w.recordHeld(ctx, f, changed, errCommitting); err != nil {
+	if err := w.recordHeld(ctx, f, look.Changed, errCommitting); err != nil {
 		return "", err
 	}
 	w.dateEnd(f)
@@ -273,10 +278,10 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 	}
 	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
 	if whole {
-		return repo.Commit(ctx, w.message(f), trailer)
+		return repo.Commit(ctx, look, w.message(f), trailer)
 	}
-	list := w.listed(ctx, repo, f, mine)
-	made, err := repo.CommitPaths(ctx, mine, list, w.message(f), trailer)
+	list := w.listed(ctx, repo, look, f, mine)
+	made, err := repo.CommitPaths(ctx, look, mine, list, w.message(f), trailer)
 	if len(list) > 0 {
 		w.withEnd = made
 	}
@@ -301,18 +306,22 @@ func (w *local) dateEnd(f *Attempt) {
 // be once the end of an attempt is on record: those that git knows. A file that is not
 // committed with the work is what the head has of it, and the end. Where that cannot be told,
 // nothing of it is committed: recording the end tells why.
-func (w *local) listed(ctx context.Context, repo *gitx.Repo, f *Attempt, mine []string) map[string][]byte {
+func (w *local) listed(ctx context.Context, repo *gitx.Repo, look *gitx.Look, f *Attempt, mine []string) map[string][]byte {
 	if !w.inList(f) {
 		return nil
 	}
 	its := func(name string) bool { return slices.Contains(mine, repo.Prefix()+name) }
 	now, err := w.written(ctx, nil, f.Ends)
-	head, base := w.head(ctx, f.Dir), map[string][]byte{}
-	want := []gitx.At{{Commit: head, Path: w.ref.Path}} // its agent may have written that it is done
-	for name := range now {
-		want = append(want, gitx.At{Commit: head, Path: name})
+	base, names := map[string][]byte{}, append(slices.Collect(maps.Keys(now)), w.ref.Path) // its agent may have written that it is done
+	var want []gitx.At
+	for _, name := range slices.DeleteFunc(names, its) {
+		if slices.Contains(look.Changed, repo.Prefix()+name) {
+			want = append(want, gitx.At{Commit: look.Head, Path: name})
+		} else if content, err := fs.ReadFile(w.led.Files(), name); err == nil { // what the head has, or no file that git knows
+			base[name] = content
+		}
 	}
-	had, failed := repo.Contents(ctx, slices.DeleteFunc(want, func(at gitx.At) bool { return its(at.Path) }))
+	had, failed := repo.Contents(ctx, want)
 	if err != nil || failed != nil {
 		return nil
 	}
@@ -320,7 +329,7 @@ func (w *local) listed(ctx context.Context, repo *gitx.Repo, f *Attempt, mine []
 		base[at.Path] = content
 	}
 	other := slices.Clone(f.Ends)
-	other[0].Commit = head
+	other[0].Commit = look.Head
 	ends, err := w.written(ctx, base, f.Ends)
 	others, failed := w.written(ctx, base, other)
 	if err != nil || failed != nil {

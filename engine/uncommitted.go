@@ -122,11 +122,11 @@ func (w *work) unheldNow(ctx context.Context, finished bool) (f reprise.Finding,
 	if w.repo == nil {
 		return f, nil
 	}
-	_, now, untracked, err := w.repo.Standing(ctx)
+	l, err := w.repo.Look(ctx)
 	if err != nil {
 		return f, nil // what git cannot tell is told elsewhere
 	}
-	now, untracked = w.inProject(now), w.inProject(untracked)
+	now, untracked := w.inProject(l.Changed), w.inProject(l.Untracked)
 	list := finished && w.run.Kind == reprise.KindTasks && slices.Contains(now, w.ref.Path) && !slices.Contains(untracked, w.ref.Path)
 	return project.Unheld(w.run, w.hist, list, func(name string) bool { return slices.Contains(now, name) }, w.goneHere)
 }

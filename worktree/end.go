@@ -370,7 +370,7 @@ func (s *site) commitRest(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	commit, err := in.Commit(ctx, "auto-claude: work that was not finished when it was given up", reprise.TrailerKey+": discard/"+s.spec)
+	commit, err := in.Commit(ctx, nil, "auto-claude: work that was not finished when it was given up", reprise.TrailerKey+": discard/"+s.spec)
 	var not *gitx.NotReadyError
 	switch {
 	case errors.As(err, &not):

@@ -23,25 +23,50 @@ import (
 // Changes lists the files of this checkout that no commit holds, as paths below
 // its top, untracked ones one by one. It changes nothing.
 func (r *Repo) Changes(ctx context.Context) ([]string, error) {
-	_, changed, _, err := r.Standing(ctx)
-	return changed, err
+	l, err := r.Look(ctx)
+	return l.Changed, err
 }
 
-// Standing gives the commit that is checked out, "" if there is none yet, and Changes, as
-// of one moment, and which of them git does not know.
-func (r *Repo) Standing(ctx context.Context) (head string, changed, untracked []string, err error) {
-	st, err := r.git.status(ctx, maxListed, "all", "dirty")
-	if err == nil && st.more > 0 {
-		err = fmt.Errorf("list changes in %s: %w", r.top, errTooLong)
+// Look is what a checkout held at one moment that no commit had.
+type Look struct {
+	Head      string   // the commit that was checked out, "" if there was none yet
+	Changed   []string // as Changes lists them
+	Untracked []string // those that git does not know
+	st        status
+	index     fs.FileInfo
+}
+
+// Look looks at this checkout. It changes nothing, and it gives no part beside an error.
+func (r *Repo) Look(ctx context.Context) (*Look, error) { return r.git.look(ctx, r.location) }
+
+func (g *runner) look(ctx context.Context, at location) (l *Look, err error) {
+	l = &Look{}
+	l.index, _ = os.Lstat(filepath.Join(at.gitDir, "index")) // without it the look holds for no one
+	if l.st, err = g.status(ctx, maxListed, "all", "dirty"); err == nil && l.st.more > 0 {
+		err = fmt.Errorf("list changes in %s: %w", g.dir, errTooLong)
 	}
-	for _, c := range st.changes {
-		changed = append(changed, c.Path)
+	if err != nil {
+		return &Look{}, err
+	}
+	for _, c := range l.st.changes {
+		l.Changed = append(l.Changed, c.Path)
 		if c.Untracked {
-			untracked = append(untracked, c.Path)
+			l.Untracked = append(l.Untracked, c.Path)
 		}
 	}
-	slices.Sort(changed)
-	return st.head, slices.Compact(changed), untracked, err
+	slices.Sort(l.Changed)
+	l.Head, l.Changed = l.st.head, slices.Compact(l.Changed)
+	return l, nil
+}
+
+// holds reports whether no git has written the index or moved the head since the look.
+func (l *Look) holds(at location) bool {
+	if l == nil || l.index == nil {
+		return false
+	}
+	now, err := os.Lstat(filepath.Join(at.gitDir, "index"))
+	head, plain := plainHead(at, len(l.Head))
+	return err == nil && os.SameFile(now, l.index) && now.ModTime().Equal(l.index.ModTime()) && now.Size() == l.index.Size() && plain && head == l.Head
 }
 
 // Stash gives the latest stash of the repository, which all its checkouts share, and when
@@ -102,19 +127,19 @@ func (r *Repo) Print(name string) (reprise.Hash, error) {
 
 // maxListed bounds a list that is acted on: a part of it would be worse than
 // none.
-const maxListed = 100_000
+const maxListed = 200_000
 
 // State is a fingerprint of a checkout: its head, and the size and time of every
 // file that no commit holds, except those to be left out. Two equal ones mean
 // that nothing else happened there.
 func (r *Repo) State(ctx context.Context, except func(name string) bool) (string, error) {
-	head, changed, _, err := r.Standing(ctx)
+	l, err := r.Look(ctx)
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n", head)
-	for _, name := range changed {
+	fmt.Fprintf(h, "%s\n", l.Head)
+	for _, name := range l.Changed {
 		if except(name) {
 			continue
 		}

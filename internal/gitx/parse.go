@@ -126,13 +126,15 @@ type status struct {
 	index map[string]string
 	// was is the object that the head has of a changed file.
 	was map[string]string
+	// never are files that neither the head nor the checkout has: staged, then removed.
+	never map[string]bool
 }
 
 // readStatus reads all of it and keeps the first max changes. Kinds of entries
 // that are not known here are skipped, as the format asks for.
 func readStatus(r *bufio.Reader, max int) (status, error) {
 	f := fields{r, 0}
-	st := status{index: map[string]string{}, was: map[string]string{}}
+	st := status{index: map[string]string{}, was: map[string]string{}, never: map[string]bool{}}
 	err := f.each(func(line string) error {
 		kind, rest, _ := strings.Cut(line, " ")
 		var c reprise.Change
@@ -149,6 +151,7 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 			if strings.Trim(words[3], "0") != "" {
 				st.index[c.Path] = words[3] + " " + words[6]
 			}
+			st.never[c.Path] = strings.Trim(words[2]+words[4], "0") == ""
 			if strings.HasPrefix(words[2], "100") { // a plain file
 				st.was[c.Path] = words[5]
 			}

@@ -108,7 +108,8 @@ func (r *Repo) Filled(ctx context.Context, base string) (out []string, err error
 // It changes nothing.
 func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	head, names, _, err := r.Standing(ctx)
+	l, err := r.Look(ctx)
+	head, names := l.Head, l.Changed
 	if err != nil || !objectName(base) {
 		return out, err
 	}

@@ -180,6 +180,8 @@ type checkout struct {
 	git                    runner
 }
 
+func (c *checkout) location() location { return location{gitDir: c.gitDir, commonDir: c.commonDir} }
+
 // at opens a checkout for one call that may change it. Git is told all three
 // places, so that what is put into the folder afterwards leads it nowhere else.
 func (r *Repo) at(ctx context.Context, op, dir string) (*checkout, error) {
@@ -251,14 +253,11 @@ func (c *checkout) met(op string, err error) error {
 	return err
 }
 
-// maxChanged bounds how many changed files one commit or check looks at.
-const maxChanged = 200_000
-
 // status lists what is not committed, every untracked file by its name.
 func (c *checkout) status(ctx context.Context) (status, error) {
-	st, err := c.git.status(ctx, maxChanged, "all", "none")
+	st, err := c.git.status(ctx, maxListed, "all", "none")
 	if err == nil && st.more > 0 {
-		err = fmt.Errorf("list changes in %s: there are more than %d", c.dir, maxChanged)
+		err = fmt.Errorf("list changes in %s: there are more than %d", c.dir, maxListed)
 	}
 	return st, err
 }
@@ -319,16 +318,14 @@ func (r *Repo) Uncommitted(ctx context.Context) ([]reprise.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := c.uncommitted(ctx)
-	return st.changes, err
+	st, err := c.status(ctx)
+	return ours(st.changes), err
 }
 
-func (c *checkout) uncommitted(ctx context.Context) (status, error) {
-	st, err := c.status(ctx)
-	st.changes = slices.DeleteFunc(st.changes, func(ch reprise.Change) bool {
+func ours(changes []reprise.Change) []reprise.Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(ch reprise.Change) bool {
 		return Kept(ch.Path) || ch.Untracked && strings.HasSuffix(ch.Path, "/")
 	})
-	return st, err
 }
 
 // Resolve gives the commit a branch or a name of a commit stands for; ok is

@@ -66,7 +66,7 @@ func TestWrite_runs_nothing_of_the_repository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit, err := in.Commit(t.Context(), "auto-claude: 1.1 - a thing", reprise.TrailerKey+": k/1")
+	commit, err := in.Commit(t.Context(), nil, "auto-claude: 1.1 - a thing", reprise.TrailerKey+": k/1")
 	if err != nil || commit == "" {
 		t.Fatal(commit, err)
 	}
@@ -105,7 +105,7 @@ func TestCommit(t *testing.T) {
 		}
 	}
 	r := f.repo()
-	commit, err := r.Commit(t.Context(), "auto-claude: 1 - \x1b[31mtitle\x00", "Reprise-Step: run/step/1")
+	commit, err := r.Commit(t.Context(), nil, "auto-claude: 1 - \x1b[31mtitle\x00", "Reprise-Step: run/step/1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestCommit(t *testing.T) {
 	if got := f.git("diff", "--cached", "--name-only"); got != ".auto-claude/staged" {
 		t.Errorf("what the user staged is now %q", got)
 	}
-	if again, err := r.Commit(t.Context(), "x", ""); again != "" || err != nil {
+	if again, err := r.Commit(t.Context(), nil, "x", ""); again != "" || err != nil {
 		t.Errorf("a second commit %q %v", again, err)
 	}
 	if got, found, err := r.HasTrailer(t.Context(), "", "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
@@ -143,7 +143,7 @@ func TestCommit(t *testing.T) {
 	f.git("config", "user.name", "Somebody")
 	f.git("config", "user.email", "s@example.org")
 	f.write("more", "")
-	if commit, err = r.Commit(t.Context(), "", ""); err != nil {
+	if commit, err = r.Commit(t.Context(), nil, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.git("show", "-s", "--format=%an <%ae> %s", commit); got != "Somebody <s@example.org> work of a step" {
@@ -194,7 +194,7 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := f.repo()
-			_, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt", "gone.txt", "all.txt", "back.txt"}, nil, "x", "")
+			_, err := r.CommitPaths(t.Context(), nil, []string{"file.txt", "new.txt", "gone.txt", "all.txt", "back.txt"}, nil, "x", "")
 			not, is := errors.AsType[*NotReadyError](err)
 			if err == nil || is != c.locked || is && (!not.Locked || not.Since.IsZero() || !strings.Contains(not.Reason, strings.TrimSuffix(c.block, "/"))) {
 				t.Errorf("%v", err)
@@ -208,7 +208,7 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 			if err := os.RemoveAll(at); err != nil {
 				t.Fatal(err)
 			}
-			if commit, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt"}, nil, "x", ""); commit == "" || err != nil {
+			if commit, err := r.CommitPaths(t.Context(), nil, []string{"file.txt", "new.txt"}, nil, "x", ""); commit == "" || err != nil {
 				t.Errorf("then: %q %v", commit, err)
 			}
 		})
@@ -225,13 +225,13 @@ func TestCommit_refuses_what_is_under_way(t *testing.T) {
 	f.conflict()
 	f.fails("merge", "other")
 	var not *NotReadyError
-	if _, err := f.repo().Commit(t.Context(), "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "merge") {
+	if _, err := f.repo().Commit(t.Context(), nil, "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "merge") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(filepath.Join(f.dir, ".git/MERGE_HEAD")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.repo().Commit(t.Context(), "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "conflicts") {
+	if _, err := f.repo().Commit(t.Context(), nil, "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "conflicts") {
 		t.Errorf("%v", err)
 	}
 }
@@ -278,7 +278,7 @@ func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.in("wt").write("new", name)
-		if commit, err := in.Commit(t.Context(), "x", ""); err == nil {
+		if commit, err := in.Commit(t.Context(), nil, "x", ""); err == nil {
 			t.Errorf("%s: commit %s", name, commit)
 		}
 		if _, err := r.In(t.Context(), dir); err == nil {
@@ -288,11 +288,11 @@ func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.Commit(t.Context(), "x", ""); err == nil {
+	if _, err := in.Commit(t.Context(), nil, "x", ""); err == nil {
 		t.Error("a folder without .git was committed")
 	}
 	f.in("wt").git("init", "-q", "-b", "main")
-	if commit, err := in.Commit(t.Context(), "x", ""); err == nil {
+	if commit, err := in.Commit(t.Context(), nil, "x", ""); err == nil {
 		t.Errorf("a repository of its own: commit %s", commit)
 	}
 	if err := os.RemoveAll(link); err != nil {
@@ -301,7 +301,7 @@ func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	if err := os.WriteFile(link, was, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if commit, err := in.Commit(t.Context(), "x", ""); err != nil || commit == "" {
+	if commit, err := in.Commit(t.Context(), nil, "x", ""); err != nil || commit == "" {
 		t.Error(commit, err)
 	}
 }
@@ -565,10 +565,10 @@ func TestCommitPaths_leaves_the_rest(t *testing.T) {
 	r := f.repo()
 	f.write("new", "a")
 	f.write("file.txt", "two")
-	if commit, err := r.CommitPaths(t.Context(), []string{"new", "no such"}, nil, "some", ""); err != nil || commit == "" {
+	if commit, err := r.CommitPaths(t.Context(), nil, []string{"new", "no such"}, nil, "some", ""); err != nil || commit == "" {
 		t.Fatal(commit, err)
 	}
-	if commit, err := r.CommitPaths(t.Context(), []string{"new"}, nil, "some", ""); err != nil || commit != "" {
+	if commit, err := r.CommitPaths(t.Context(), nil, []string{"new"}, nil, "some", ""); err != nil || commit != "" {
 		t.Fatal(commit, err)
 	}
 	if got, err := r.Changes(t.Context()); err != nil || !slices.Equal(got, []string{"file.txt"}) {
@@ -586,7 +586,7 @@ func TestA_commit_holds_something_else_than_the_file_on_disk(t *testing.T) {
 	commit := func(what string, want bool) {
 		t.Helper()
 		f.write("work.txt", what)
-		if made, err := f.repo().CommitPaths(t.Context(), []string{"work.txt"}, as, what, ""); (made != "") != want || (err == nil) != want {
+		if made, err := f.repo().CommitPaths(t.Context(), nil, []string{"work.txt"}, as, what, ""); (made != "") != want || (err == nil) != want {
 			t.Fatalf("%s: %q, %v", what, made, err)
 		}
 	}

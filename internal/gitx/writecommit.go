@@ -2,6 +2,7 @@ package gitx
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"reprise"
 )
 
 // maxMessage bounds a commit message.
@@ -34,28 +37,29 @@ func message(text string) string {
 
 // Commit commits everything that is changed in the checkout and not ignored, but
 // nothing that Kept names, and gives the commit, "" if there was nothing to
-// commit. trailer is a whole line, KEY: VALUE, or "". What was staged
-// outside of that stays staged.
+// commit. look tells what that is: where a git wrote the index or moved the head since,
+// or it is nil, the checkout is looked at anew. trailer is a whole line, KEY: VALUE, or "".
+// What was staged outside of that stays staged.
 //
 // If the process dies here there is a commit or none; the changes are in the
 // checkout in either case, and may be staged. The commit is durable after the next
 // flush. With an error the index is what it was, as far as that could be done: the
 // error tells where it could not.
-func (r *Repo) Commit(ctx context.Context, text, trailer string) (string, error) {
-	return r.commit(ctx, nil, nil, text, trailer)
+func (r *Repo) Commit(ctx context.Context, look *Look, text, trailer string) (string, error) {
+	return r.commit(ctx, look, nil, nil, text, trailer)
 }
 
-// CommitPaths is Commit for some files alone, as Changes names them. as is what the commit
+// CommitPaths is Commit for some files alone, as a Look names them. as is what the commit
 // holds of files that git knows in place of what is on disk, which stays as it is; where
 // something else is staged, it is left out.
-func (r *Repo) CommitPaths(ctx context.Context, paths []string, as map[string][]byte, text, trailer string) (string, error) {
+func (r *Repo) CommitPaths(ctx context.Context, look *Look, paths []string, as map[string][]byte, text, trailer string) (string, error) {
 	if len(paths)+len(as) == 0 {
 		return "", nil
 	}
-	return r.commit(ctx, append([]string{}, paths...), as, text, trailer)
+	return r.commit(ctx, look, append([]string{}, paths...), as, text, trailer)
 }
 
-func (r *Repo) commit(ctx context.Context, only []string, as map[string][]byte, text, trailer string) (string, error) {
+func (r *Repo) commit(ctx context.Context, look *Look, only []string, as map[string][]byte, text, trailer string) (string, error) {
 	if strings.ContainsAny(trailer, "\r\n\x00") {
 		return "", fmt.Errorf("commit in %s: the trailer is more than one line", r.top)
 	}
@@ -66,127 +70,118 @@ func (r *Repo) commit(ctx context.Context, only []string, as map[string][]byte, 
 	if err := c.quiet("commit in"); err != nil {
 		return "", err
 	}
-	st, err := c.uncommitted(ctx)
-	if err != nil {
-		return "", err
+	if !look.holds(c.location()) {
+		if look, err = c.git.look(ctx, c.location()); err != nil {
+			return "", err
+		}
 	}
 	left := func(p string) bool { return Kept(p) || only != nil && !slices.Contains(only, p) }
-	var paths, add []string
-	for _, ch := range st.changes {
+	var paths, names []string
+	for _, ch := range ours(look.st.changes) {
 		if ch.Conflict {
 			return "", &NotReadyError{Op: "commit in", Dir: AbsPath(r.top), Reason: "it has files with conflicts", Paths: []string{ch.Path}}
 		}
 		if !left(ch.Path) {
 			paths = append(paths, ch.Path)
-			if !ch.Deleted || st.index[ch.Path] != "" { // git add fails where nothing is left to add or remove
-				add = append(add, ch.Path)
+			if !look.st.never[ch.Path] { // staged and then removed, it is no longer known to git
+				names = append(names, ch.Path)
 			}
 		}
 	}
-	if len(paths)+len(as) == 0 {
-		return "", nil
-	}
-	if len(add) > 0 {
-		// Work counts where it was done: git add skips what a sparse checkout leaves out.
-		if err := c.git.feed(ctx, add, append([]string{"-c", "core.sparseCheckout=false", "add", "--all"}, fromInput...)...); err != nil {
-			return "", c.met("commit in", err) // the index was not changed
-		}
-	}
-	put, err := c.stageAs(ctx, as, left, &st)
-	paths = append(paths, put...)
-	commit := ""
-	if err == nil {
-		commit, err = c.commitStaged(ctx, left, len(put) > 0, text, trailer)
-	}
+	put, err := c.stage(ctx, paths, as, left, &look.st)
 	if err != nil {
-		err = c.met("commit in", err)
-		if back := c.restage(context.WithoutCancel(ctx), paths, st); back != nil {
-			err = fmt.Errorf("%w; what was staged for it is left staged: %w", err, back)
+		return "", c.met("commit in", err) // the index was not changed
+	}
+	commit := ""
+	if len(names)+len(put) > 0 {
+		if commit, err = c.commitStaged(ctx, names, len(put) > 0, text, trailer); err != nil {
+			err = c.met("commit in", err)
+			if back := c.restage(context.WithoutCancel(ctx), append(paths, put...), look.st); back != nil {
+				err = fmt.Errorf("%w; what was staged for it is left staged: %w", err, back)
+			}
 		}
 	}
 	return commit, err
 }
 
-// fromInput lets a call take names from its standard input.
-var fromInput = []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
-
-// commitStaged commits what is staged: all of it as the index has it, else what the files
-// hold, but nothing that left names.
-func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, all bool, text, trailer string) (string, error) {
-	staged, err := c.staged(ctx)
-	if err != nil {
-		return "", err
-	}
+// commitStaged commits what is staged, if all is wanted, else what files hold. It is ""
+// where the head has all of that.
+func (c *checkout) commitStaged(ctx context.Context, names []string, all bool, text, trailer string) (string, error) {
 	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--no-edit", "--cleanup=verbatim", "-m", message(text)}
 	if trailer != "" {
 		args = append(args, "-m", trailer)
 	}
 	if !all {
-		staged = slices.DeleteFunc(staged, left)
-		args = append(append(args, "--only"), fromInput...)
+		args = append(args, "--only", "--pathspec-from-file=-", "--pathspec-file-nul")
 	}
-	if len(staged) == 0 {
-		return "", nil
+	err := c.git.feed(ctx, names, args...)
+	if failed, ok := errors.AsType[*callError](err); ok && exitCode(err) == 1 && failed.stderr == "" {
+		return "", nil // git says on the other stream that there is nothing to commit
 	}
-	if err := c.git.feed(ctx, staged, args...); err != nil {
+	if err != nil {
 		return "", err
 	}
 	return c.head(ctx)
 }
 
-// staged lists the files of which the index has something else than the head.
-func (c *checkout) staged(ctx context.Context) ([]string, error) {
-	// A file that was staged and then removed is no longer known to git.
-	return c.git.names(ctx, diffArgs("--cached", "--name-only", "--no-renames", "--ignore-submodules=dirty")...)
-}
-
-// stageAs puts contents into the index in place of what files hold, and gives the names of
-// those. It takes none where something that left names is staged, and none that git does not
-// know. st gets what the index had of them.
-func (c *checkout) stageAs(ctx context.Context, as map[string][]byte, left func(string) bool, st *status) ([]string, error) {
-	if len(as) == 0 {
-		return nil, nil
-	}
-	staged, err := c.staged(ctx)
+// stage lets the index have what files hold, and contents in place of what some hold; it
+// gives the names of those. It takes none of these where something that left names is staged,
+// and none that git does not know. st gets what the index had of them.
+func (c *checkout) stage(ctx context.Context, paths []string, as map[string][]byte, left func(string) bool, st *status) (put []string, err error) {
+	args := []string{"update-index", "--add", "--remove", "--replace", "-z"}
+	entries, err := c.entries(ctx, paths, as, st)
 	if err != nil {
 		return nil, err
+	}
+	theirs := func(ch reprise.Change) bool {
+		e, ok := entries[ch.Path]
+		return ch.Staged && left(ch.Path) && (!ok || e != st.index[ch.Path])
+	}
+	if slices.ContainsFunc(st.changes, theirs) {
+		entries = nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		mode, object, _ := strings.Cut(entries[name], " ")
+		args = append(args, "--cacheinfo", mode+","+object+","+name)
+		put = append(put, name)
+	}
+	paths = slices.DeleteFunc(slices.Clone(paths), func(name string) bool { return entries[name] != "" })
+	if len(paths) > 0 {
+		args = append(args, "--stdin")
+	} else if len(put) == 0 {
+		return nil, nil
+	}
+	return put, c.git.feed(ctx, paths, args...)
+}
+
+// entries gives what stage may put into the index of files, mode and object by name.
+func (c *checkout) entries(ctx context.Context, paths []string, as map[string][]byte, st *status) (map[string]string, error) {
+	out := map[string]string{}
+	if len(as) == 0 {
+		return out, nil
 	}
 	known, err := c.git.names(ctx, append([]string{"ls-files", "-z", "--cached", "--stage", "--"}, slices.Sorted(maps.Keys(as))...)...)
 	if err != nil {
 		return nil, err
 	}
-	var put, entries []string
-	had := map[string]string{}
 	for _, line := range known { // MODE OBJECT STAGE, a tab and the name
 		entry, name, _ := strings.Cut(line, "\t")
-		part := strings.Fields(entry)
-		if len(part) != 3 || part[2] != "0" || !strings.HasPrefix(part[0], "100") {
+		if had, plain := strings.CutSuffix(entry, " 0"); plain && strings.HasPrefix(had, "100") {
+			st.index[name] = had
+		}
+	}
+	for name, content := range as {
+		mode, _, known := strings.Cut(st.index[name], " ")
+		if !known && !slices.Contains(paths, name) {
 			continue
 		}
-		object, err := c.blob(ctx, name, as[name])
+		object, err := c.blob(ctx, name, content)
 		if err != nil {
 			return nil, err
 		}
-		if object != part[1] {
-			entries, had[name] = append(entries, part[0]+" "+object+"\t"+name), part[0]+" "+part[1]
-		}
-		if object != part[1] || slices.Contains(staged, name) { // a call that was killed may have staged it
-			put = append(put, name)
-		}
+		out[name] = cmp.Or(mode, "100644") + " " + object
 	}
-	other := func(name string) bool { return left(name) && (!slices.Contains(put, name) || had[name] != "") }
-	if slices.ContainsFunc(staged, other) {
-		return nil, nil
-	}
-	if len(entries) == 0 {
-		return put, nil
-	}
-	for name, entry := range had {
-		if left(name) {
-			st.index[name] = entry
-		}
-	}
-	return put, c.git.feed(ctx, entries, "update-index", "-z", "--index-info")
+	return out, nil
 }
 
 // blob writes a content of a file into the repository and gives its name there.
@@ -230,7 +225,7 @@ func (c *checkout) restage(ctx context.Context, paths []string, was status) erro
 
 // head is the commit that is checked out.
 func (c *checkout) head(ctx context.Context) (string, error) {
-	if commit, ok := plainCommit(location{gitDir: c.gitDir, commonDir: c.commonDir}, "HEAD"); ok {
+	if commit, ok := plainCommit(c.location(), "HEAD"); ok {
 		return commit, nil
 	}
 	return c.git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
