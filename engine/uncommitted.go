@@ -119,7 +119,9 @@ func within(names, others []string) bool {
 
 // unheldNow is what the journal and git tell of what accepted attempts left.
 func (w *work) unheldNow(ctx context.Context, finished bool) (f reprise.Finding, names []string) {
-	if w.repo == nil {
+	list := finished && w.run.Kind == reprise.KindTasks
+	left := slices.ContainsFunc(w.run.Steps, func(s reprise.Step) bool { return len(w.hist.Step(s.ID).Unheld) > 0 })
+	if w.repo == nil || !list && !left {
 		return f, nil
 	}
 	l, err := w.repo.Look(ctx)
@@ -127,7 +129,7 @@ func (w *work) unheldNow(ctx context.Context, finished bool) (f reprise.Finding,
 		return f, nil // what git cannot tell is told elsewhere
 	}
 	now, untracked := w.inProject(l.Changed), w.inProject(l.Untracked)
-	list := finished && w.run.Kind == reprise.KindTasks && slices.Contains(now, w.ref.Path) && !slices.Contains(untracked, w.ref.Path)
+	list = list && slices.Contains(now, w.ref.Path) && !slices.Contains(untracked, w.ref.Path)
 	return project.Unheld(w.run, w.hist, list, func(name string) bool { return slices.Contains(now, name) }, w.goneHere)
 }
 

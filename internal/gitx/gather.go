@@ -50,13 +50,13 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	wg.Go(func() {
 		r.askRefs(ctx, ask, &a)
 		r.askUnpushed(ctx, git)
-		r.askKnown(ctx, ask, git)
 	})
 	wg.Go(func() {
 		r.askWorktrees(ctx, &a)
 		r.askOthers(ctx, ask, &a)
 	})
 	wg.Wait()
+	r.askKnown(ctx, ask.Hashes, a.log, git)
 	r.askRenamed(ctx, ask, &a)
 	r.assemble(git, ask, &a)
 	r.past(ctx, git, ask.Past)
@@ -210,14 +210,25 @@ func (r *Repo) askUnpushed(ctx context.Context, git *reprise.Git) {
 	r.missed("unpushed commits were not counted", err)
 }
 
-func (r *Repo) askKnown(ctx context.Context, ask Ask, git *reprise.Git) {
-	if len(ask.Hashes) == 0 {
+// askKnown tells which commits on record there are, and asks for those that the history did
+// not list.
+func (r *Repo) askKnown(ctx context.Context, asked []string, log []entry, git *reprise.Git) {
+	git.Known = make(map[string]bool, len(asked))
+	listed := make(map[string]bool, len(log))
+	for _, e := range log {
+		listed[e.Hash] = true
+	}
+	asked = slices.DeleteFunc(slices.Clone(asked), func(name string) bool {
+		if listed[name] {
+			git.Known[name] = true
+		}
+		return listed[name]
+	})
+	if len(asked) == 0 {
 		return
 	}
-	err := r.git.stream(ctx, lines(ask.Hashes), func(in *bufio.Reader) (err error) {
-		git.Known, err = readKnown(in, ask.Hashes)
-		return err
-	}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	err := r.git.stream(ctx, lines(asked), func(in *bufio.Reader) error { return readKnown(in, asked, git.Known) },
+		"cat-file", "--batch-check=%(objectname) %(objecttype)")
 	r.missed("commits on record were not fully looked for", err)
 }
 

@@ -388,13 +388,12 @@ func (e *entry) readFile(f *fields, status string) (err error) {
 
 // readKnown reads `cat-file --batch-check` for names that were asked in this
 // order. What is neither a commit nor missing is left out of the answer.
-func readKnown(r *bufio.Reader, names []string) (map[string]bool, error) {
+func readKnown(r *bufio.Reader, names []string, out map[string]bool) error {
 	f := fields{r, '\n'}
-	out := make(map[string]bool, len(names))
 	for _, name := range names {
 		line, err := f.need()
 		if err != nil {
-			return out, err
+			return err
 		}
 		word, kind, _ := strings.Cut(line, " ")
 		switch {
@@ -405,5 +404,5 @@ func readKnown(r *bufio.Reader, names []string) (map[string]bool, error) {
 			out[name] = strings.HasPrefix(word, name)
 		}
 	}
-	return out, nil
+	return nil
 }

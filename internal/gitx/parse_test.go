@@ -225,7 +225,7 @@ func FuzzReadOthers(f *testing.F) {
 		again := func() *bufio.Reader { return bufio.NewReader(bytes.NewReader(data)) }
 		_, _ = readWorktrees(again(), 0)
 		_, _ = readRefs(again())
-		_, _ = readKnown(again(), []string{"a", "b"})
+		_ = readKnown(again(), []string{"a", "b"}, map[string]bool{})
 		if settings, err := readSettings(again()); err == nil {
 			if set, err := overrides(settings); err == nil {
 				environment(nil, set)

@@ -576,6 +576,99 @@ func TestCommitPaths_leaves_the_rest(t *testing.T) {
 	}
 }
 
+func TestA_look_tells_what_is_committed_until_another_git_writes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		since func(f *fixture) // what happens between the look and the commit
+		want  string           // what the commit holds
+		kept  string           // what is staged after it
+	}{
+		{"nothing happened", func(f *fixture) {}, "list.md\nwork.txt", ""},
+		{"somebody staged a file: the list is left out", func(f *fixture) { f.git("add", "theirs.txt") }, "work.txt", "theirs.txt"},
+		{"somebody committed", func(f *fixture) { f.git("add", "theirs.txt"); f.git("commit", "-q", "-m", "theirs") }, "list.md\nwork.txt", ""},
+		{"the work was removed", func(f *fixture) { os.Remove(filepath.Join(f.dir, "work.txt")) }, "list.md", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newRepo(t)
+			f.write("list.md", "open\n")
+			f.git("add", "list.md")
+			f.commit("list")
+			f.write("work.txt", "work\n")
+			f.write("theirs.txt", "theirs\n")
+			r := f.repo()
+			look, err := r.Look(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.since(f)
+			as := map[string][]byte{"list.md": []byte("done\n")}
+			if commit, err := r.CommitPaths(t.Context(), look, []string{"work.txt"}, as, "work", ""); commit == "" || err != nil {
+				t.Fatal(commit, err)
+			}
+			if got := f.git("show", "--format=", "--name-only", "HEAD"); got != c.want {
+				t.Errorf("the commit has %q", got)
+			}
+			if got := f.git("diff", "--cached", "--name-only"); got != c.kept {
+				t.Errorf("staged is %q", got)
+			}
+		})
+	}
+}
+
+func TestA_commit_takes_every_kind_of_change(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	for _, name := range []string{"folder/a", "file", "run.sh", "back"} {
+		f.write(name, name+"\n")
+	}
+	f.git("add", "-A")
+	f.commit("before")
+	at := func(name string) string { return filepath.Join(f.dir, name) }
+	do := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(os.RemoveAll(at("folder")), os.WriteFile(at("folder"), []byte("now a file\n"), 0o644))
+	do(os.Remove(at("file")))
+	do(os.Chmod(at("run.sh"), 0o755), os.Symlink("run.sh", at("link")))
+	f.write("added", "x\n")
+	f.git("add", "added")
+	do(os.Remove(at("added")))
+	f.write("back", "two\n")
+	f.git("add", "back")
+	f.write("back", "back\n")
+	if commit, err := f.repo().Commit(t.Context(), nil, "all", ""); commit == "" || err != nil {
+		t.Fatal(commit, err)
+	}
+	if got := f.git("status", "--porcelain"); got != "" {
+		t.Errorf("left is %q", got)
+	}
+	want := "file D\nfolder A\nfolder/a D\nlink A\nrun.sh M"
+	if got := strings.ReplaceAll(f.git("log", "-1", "--format=", "--no-renames", "--name-status"), "\t", " "); !slices.Equal(turned(got), strings.Split(want, "\n")) {
+		t.Errorf("%q", got)
+	}
+	f.write("back", "two\n")
+	f.git("add", "back")
+	f.write("back", "back\n")
+	if commit, err := f.repo().Commit(t.Context(), nil, "nothing", ""); commit != "" || err != nil {
+		t.Errorf("nothing to commit: %q %v", commit, err)
+	}
+}
+
+// turned gives lines "KIND NAME" as "NAME KIND", sorted.
+func turned(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		kind, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		out = append(out, name+" "+kind)
+	}
+	slices.Sort(out)
+	return out
+}
+
 func TestA_commit_holds_something_else_than_the_file_on_disk(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
