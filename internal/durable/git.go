@@ -41,15 +41,20 @@ var errNoGit = errors.New("no git repository")
 // gitLimit is how long one command may take.
 const gitLimit = 10 * time.Minute
 
-func openGit(ctx context.Context, dir string) (*git, error) {
-	if dir == "" {
-		return nil, errNoGit
-	}
+// gitIn is for lists of the files below a folder: git itself fails outside of a checkout.
+func gitIn(dir string) (*git, error) {
 	program, err := proc.Find("git", os.Environ(), dir)
-	if err != nil {
+	if dir == "" || err != nil {
 		return nil, errNoGit
 	}
-	g := &git{program: program, dir: dir}
+	return &git{program: program, dir: dir}, nil
+}
+
+func openGit(ctx context.Context, dir string) (*git, error) {
+	g, err := gitIn(dir)
+	if err != nil {
+		return nil, err
+	}
 	out, err := g.run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-object-format", "--is-inside-work-tree", "--show-prefix", "--show-toplevel",
 		"--revs-only", "HEAD", "--symbolic-full-name", "HEAD")
 	if code(err) > 0 {

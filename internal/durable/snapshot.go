@@ -277,7 +277,7 @@ func (s *Store) Since(ctx context.Context, snap *Snapshot, counts func(name stri
 	for _, l := range snap.Left { // whether there was something in it is unknown
 		had[strings.TrimSuffix(string(l.Path), "/")] = true
 	}
-	g, err := openGit(ctx, s.dir)
+	g, err := gitIn(s.dir)
 	if err != nil {
 		return nil, err
 	}
