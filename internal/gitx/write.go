@@ -358,10 +358,15 @@ func spelled(rev string) (string, error) {
 	return "", fmt.Errorf("resolve %q: this is no name of a branch or a commit", rev)
 }
 
-// resolveAll resolves names that must be there.
+// resolveAll resolves names that must be there. Of a whole object name git says itself, in the
+// call that follows, if it is missing.
 func (r *Repo) resolveAll(ctx context.Context, revs ...string) ([]string, error) {
 	var out []string
 	for _, rev := range revs {
+		if objectName(rev) {
+			out = append(out, rev)
+			continue
+		}
 		commit, ok, err := r.Resolve(ctx, rev)
 		if err != nil {
 			return nil, err
@@ -389,12 +394,9 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 
 // IsAncestor reports whether all of a is in b.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
-	at := []string{a, b}
-	if !objectName(a) || !objectName(b) { // git itself says where an object is missing
-		var err error
-		if at, err = r.resolveAll(ctx, a, b); err != nil {
-			return false, err
-		}
+	at, err := r.resolveAll(ctx, a, b)
+	if err != nil {
+		return false, err
 	}
 	return r.git.yes(ctx, "merge-base", "--is-ancestor", "--end-of-options", at[0], at[1])
 }

@@ -261,12 +261,16 @@ func (r *Repo) HasRef(ctx context.Context, ref string) (bool, error) {
 }
 
 // Files lists the names of the files in a commit or at the head of a branch.
-func (r *Repo) Files(ctx context.Context, rev string) ([]string, error) {
+func (r *Repo) Files(ctx context.Context, rev string) (names []string, err error) {
 	at, err := r.resolveAll(ctx, rev)
 	if err != nil {
 		return nil, err
 	}
-	return r.git.names(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", at[0])
+	err = words(ctx, r.git.history, nil, func(name string, _ *fields) error {
+		names = append(names, name)
+		return nil
+	}, "ls-tree", "-r", "-z", "--name-only", "--full-tree", at[0])
+	return names, err
 }
 
 // Merge merges a branch into the branch that is checked out, always with a
