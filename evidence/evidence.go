@@ -35,6 +35,9 @@ type Options struct {
 	// FleetMark is a pattern for the files which say, on the branch of a run, that the fleet
 	// has it; empty stands for none. In cheap mode it is not looked at.
 	FleetMark string
+	// Away are the files of runs that another checkout has, as they would be in this one: what
+	// other branches have of them is looked at.
+	Away []string
 	// Environ is what git's environment is picked from, and what says where the
 	// sessions of agent CLIs are; nil stands for that of this process.
 	Environ []string
@@ -209,6 +212,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		return 1
 	})
 	ask.Unmerged = runPaths(slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r == nil || !r.State.Open() }))
+	ask.Unmerged = append(ask.Unmerged, inProject(opts.Away)...)
 	if opts.FleetMark != "" {
 		ask.Fleet, ask.Mark = reprise.FleetBranches, opts.FleetMark
 	}

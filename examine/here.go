@@ -18,6 +18,9 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() && r.State != reprise.Complete {
 		return nil
 	}
+	if r.State.Open() && strings.HasPrefix(r.Path, "../") {
+		return nil // it continues in the checkout that has it
+	}
 	if f := noRepository(r, o); f != nil && r.State.Open() {
 		return []reprise.Finding{*f}
 	}

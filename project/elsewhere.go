@@ -29,21 +29,22 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		if !r.State.Open() {
 			continue
 		}
-		if !filepath.IsLocal(filepath.FromSlash(r.Path)) {
-			top := j.checkoutOf(r.Path)
-			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
-			for _, dir := range aroundCopy(j.Root, r.Path) {
-				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is someone working there?
-			}
-			continue
-		}
-		last := j.lastHere(homes, r, opts)
+		here, top := j.here(r)
+		last := j.lastIn(homes, top, here, opts)
 		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver {
 			r.Report(handedOver(r, r.ID, last.Text))
 		} else if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandingOver {
 			r.Report(handingOver(r, last.Text))
-		} else if file, outer := j.fleetMark(homes, r); file != "" {
+		} else if file, outer := j.fleetMark(homes, top, here); file != "" {
 			r.Report(onFleet(r, outer, file))
+		} else if top != "." {
+			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
+		}
+		if top != "." {
+			for _, dir := range aroundCopy(j.Root, r.Path) {
+				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is someone working there?
+			}
+			continue
 		}
 		ours := last.At
 		for _, dir := range Around(j.Root, r.Path) {
@@ -151,17 +152,41 @@ func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 	}
 }
 
-// lastHere returns what was last recorded about a run in the project's own state folder.
-func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeOptions) (last reprise.Event) {
-	if opts.Held.is(r.Ref) {
+// here returns a run as the checkout that has it names it, and the folder of the project in that
+// checkout, which is "." for this one.
+func (j *Judgement) here(r *reprise.Run) (ref reprise.Ref, top string) {
+	if ref = r.Ref; filepath.IsLocal(filepath.FromSlash(r.Path)) {
+		return ref, "."
+	}
+	top = j.checkoutOf(r.Path)
+	ref.Path = strings.TrimPrefix(r.Path, top+"/")
+	return ref, top
+}
+
+// away lists the files of open runs that another checkout has, as they would be in this one.
+func (j *Judgement) away(runs []*reprise.Run) (out []string) {
+	for _, r := range runs {
+		if ref, top := j.here(r); top != "." && r.State.Open() {
+			out = append(out, ref.Path)
+			for i := range r.Steps {
+				out = append(out, strings.TrimPrefix(r.Steps[i].Path, top+"/"))
+			}
+		}
+	}
+	return out
+}
+
+// lastIn returns what was last recorded about a run in the state folder of the project in a checkout.
+func (j *Judgement) lastIn(homes map[string]*home, top string, ref reprise.Ref, opts JudgeOptions) (last reprise.Event) {
+	if top == "." && opts.Held.is(ref) {
 		if n := len(opts.Held.Events); n > 0 {
 			last = opts.Held.Events[n-1]
 		}
 		return last
 	}
-	if h := homeAt(homes, j.Root); h != nil {
+	if h := homeAt(homes, filepath.Join(j.Root, filepath.FromSlash(top))); h != nil {
 		h.look()
-		e, _ := h.last(r.Ref)
+		e, _ := h.last(ref)
 		last = e.Event
 	}
 	return last

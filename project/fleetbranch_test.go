@@ -175,20 +175,7 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 				gittest.Run(t, dir, env, "checkout", "-q", "main")
 				gittest.Run(t, dir, env, "branch", "-q", "-D", "side")
 			}
-			store, err := durable.Open(dir, durable.Options{Now: time.Now})
-			if err == nil {
-				_, err = store.Take(t.Context())
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			log, err := journal.Open(store, convention.Find(ref.Layout), ref)
-			if err == nil {
-				err = log.Note(reprise.Event{Kind: reprise.EngineLeft, At: time.Now(), Actor: "reprise-fleet", Outcome: reprise.HandedOver, Text: reprise.FleetBranch("003-z")})
-			}
-			if err = errors.Join(err, store.Release()); err != nil {
-				t.Fatal(err)
-			}
+			handOver(t, dir, ref)
 			j := judged(t, dir, time.Now())
 			r := j.Find(ref)
 			at := slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
@@ -209,6 +196,92 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 				return f.Code == reprise.CodeHandedOver && strings.HasSuffix(f.Message, "its branch reprise/003-z is the run, and this is an old copy")
 			}) {
 				t.Errorf("a quick look says %+v", f)
+			}
+		})
+	}
+}
+
+// handOver notes in a checkout that a run was handed to the fleet.
+func handOver(t *testing.T, dir string, ref reprise.Ref) {
+	t.Helper()
+	store, err := durable.Open(dir, durable.Options{Now: time.Now})
+	if err == nil {
+		_, err = store.Take(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := journal.Open(store, convention.Find(ref.Layout), ref)
+	if err == nil {
+		err = log.Note(reprise.Event{Kind: reprise.EngineLeft, At: time.Now(), Actor: "reprise-fleet", Outcome: reprise.HandedOver, Text: reprise.FleetBranch(ref.ID)})
+	}
+	if err = errors.Join(err, store.Release()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run that went on in a second checkout and was handed to the fleet from there is the fleet's in
+// the first one as well: neither is named as the place to go on. (issue 19)
+func TestA_run_that_was_given_from_another_checkout_says_what_came_of_it(t *testing.T) {
+	t.Parallel()
+	const tasks = "specs/003-z/tasks.md"
+	open := "# Tasks\n\n- [ ] T001 Make one\n- [ ] T002 Make two\n"
+	half := strings.Replace(open, "[ ]", "[x]", 1)
+	ref := reprise.Ref{Layout: "speckit", ID: "003-z", Path: tasks, Kind: reprise.KindTasks}
+	mark := durable.FleetMark(journal.Name(ref))
+	for name, c := range map[string]struct {
+		here  bool              // the first checkout has files of it, too
+		there map[string]string // on the branch since
+		want  []string
+	}{
+		"it is at work":                 {true, map[string]string{mark: reprise.MarkText("003-z")}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
+		"it was stopped":                {true, map[string]string{tasks: half + "\nMore.\n"}, []string{"has left it open", "`reprise-fleet stop 003-z`"}},
+		"it is finished":                {true, map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
+		"it is at work, without files":  {false, map[string]string{mark: reprise.MarkText("003-z")}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
+		"it is finished, without files": {false, map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := gittest.Folder(t)
+			env := gittest.Environ(dir)
+			second := dir + "-second"
+			gittest.Begin(t, dir, env)
+			gittest.Write(t, dir, "base.txt", "base\n")
+			if c.here {
+				gittest.Write(t, dir, "specs/003-z/spec.md", "# Z\n")
+				gittest.Write(t, dir, tasks, open)
+			}
+			gittest.Commit(t, dir, env, "base")
+			gittest.Run(t, dir, env, "worktree", "add", "-q", "-b", "reprise/003-z", second)
+			gittest.Write(t, second, "specs/003-z/spec.md", "# Z\n")
+			gittest.Write(t, second, tasks, half)
+			gittest.Commit(t, second, env, "half of it")
+			for file, text := range c.there {
+				gittest.Write(t, second, file, text)
+			}
+			gittest.Commit(t, second, env, "reprise: 003-z")
+			gittest.Run(t, second, env, "update-ref", "refs/remotes/origin/reprise/003-z", "HEAD")
+			gittest.Run(t, second, env, "reset", "-q", "--hard", "HEAD^")
+			if handOver(t, second, ref); c.here {
+				handOver(t, dir, ref)
+			}
+			j := judged(t, dir, time.Now())
+			if len(j.Runs) != 1 || j.Decisions[j.Runs[0]].Action != reprise.Refuse {
+				t.Fatalf("%+v", j.Runs)
+			}
+			var said []string
+			for _, f := range j.Runs[0].Findings {
+				if f.Severity == reprise.Blocking {
+					said = append(said, f.Code+": "+f.Message+" "+f.Hint)
+				}
+			}
+			if len(said) != 1 || !strings.HasPrefix(said[0], reprise.CodeHandedOver) {
+				t.Errorf("%q", said)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(strings.Join(said, ""), want) {
+					t.Errorf("no %q: %q", want, said)
+				}
 			}
 		})
 	}

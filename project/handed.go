@@ -114,36 +114,36 @@ func handedAt(r *reprise.Run) int {
 	return slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
 }
 
-// fleetMark returns the file which says that the fleet has a run open, and for which run, ""
-// if it has not. A folder that cannot be looked at blocks by itself: the journal is there as
+// fleetMark returns the file in a checkout which says that the fleet has a run open, and for which
+// run, "" if it has not. A folder that cannot be looked at blocks by itself: the journal is there as
 // well.
-func (j *Judgement) fleetMark(homes map[string]*home, r *reprise.Run) (file, outer string) {
-	h := homeAt(homes, j.Root)
+func (j *Judgement) fleetMark(homes map[string]*home, top string, ref reprise.Ref) (file, outer string) {
+	h := homeAt(homes, filepath.Join(j.Root, filepath.FromSlash(top)))
 	if h == nil {
 		return "", ""
 	}
-	file = durable.FleetMark(cmp.Or(h.named(r.Ref), journal.Name(r.Ref)))
+	file = path.Join(top, durable.FleetMark(cmp.Or(h.named(ref), journal.Name(ref))))
 	at := filepath.Join(j.Root, filepath.FromSlash(file))
 	if _, err := os.Lstat(at); err != nil {
 		return "", ""
 	}
 	text, _ := os.ReadFile(at) // that it is there says enough
-	return file, cmp.Or(reprise.MarkedFor(text), r.ID)
+	return file, cmp.Or(reprise.MarkedFor(text), ref.ID)
 }
 
-// isMarkOf reports whether a mark is of a run.
-func isMarkOf(m reprise.FleetMark, r *reprise.Run) bool {
+// isMarkOf reports whether a mark is of a run, which a checkout has under the name here.
+func isMarkOf(m reprise.FleetMark, r *reprise.Run, here reprise.Ref) bool {
 	log := strings.TrimSuffix(path.Base(m.File), path.Ext(m.File))
-	return m.File != "" && slices.ContainsFunc(append(slices.Clip(r.Also), r.Ref), func(ref reprise.Ref) bool { return journal.Placed(log, ref) })
+	return m.File != "" && slices.ContainsFunc(append(slices.Clip(r.Also), here), func(ref reprise.Ref) bool { return journal.Placed(log, ref) })
 }
 
 // markedOn reports that the fleet has a run, as a branch says that was fetched, and returns that.
-func markedOn(r *reprise.Run, git *reprise.Git) (branch string) {
+func markedOn(r *reprise.Run, here reprise.Ref, git *reprise.Git) (branch string) {
 	if git == nil {
 		return ""
 	}
 	for _, m := range git.Fleet {
-		if m.Left.IsZero() && isMarkOf(m, r) {
+		if m.Left.IsZero() && isMarkOf(m, r, here) {
 			if handedAt(r) < 0 {
 				r.Report(handedOver(r, cmp.Or(m.Run, r.ID), m.Branch))
 			}
@@ -181,7 +181,7 @@ func isBranchOf(m reprise.FleetMark, r *reprise.Run) bool {
 // known says that this branch is told of.
 func tellLeftOpen(r *reprise.Run, git *reprise.Git, begun time.Time, known func(branch string) bool) {
 	for _, m := range git.Fleet {
-		if m.Left.IsZero() || m.Left.Before(begun) || !isMarkOf(m, r) || known(m.Branch) || handedAt(r) >= 0 {
+		if m.Left.IsZero() || m.Left.Before(begun) || !isMarkOf(m, r, r.Ref) || known(m.Branch) || handedAt(r) >= 0 {
 			continue
 		}
 		outer := cmp.Or(m.Run, r.ID)
@@ -209,7 +209,7 @@ func (j *Judgement) tellUnpushed(fsys fs.FS, runs []*reprise.Run) {
 		}
 		for _, r := range runs {
 			in := slices.ContainsFunc(inside, func(ref reprise.Ref) bool { return ref.Layout == r.Layout && ref.Path == r.Path })
-			if v := j.views[r]; (in || isMarkOf(m, r)) && m.Left.Before(v.lastBegun().Truncate(time.Second)) {
+			if v := j.views[r]; (in || isMarkOf(m, r, r.Ref)) && m.Left.Before(v.lastBegun().Truncate(time.Second)) {
 				r.Report(unpushed(m, r, outer))
 			}
 		}

@@ -141,7 +141,8 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		grader.Run(r)
 		j.views[r].unlanded(files)
 		j.views[r].dropLanded()
-		j.views[r].tellUnmerged(ctx, files, j.Observed.Git, runs)
+		here, _ := j.here(r)
+		j.views[r].tellUnmerged(ctx, files, here, j.Observed.Git, runs)
 		res.tellUnread(r)
 		if j.Verified != nil {
 			j.unverified[r] = slices.Clone(r.Steps)
@@ -192,7 +193,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says,
+		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs),
 	})
 	j.Observed.Peers = runs
 	return runs, nil
@@ -219,7 +220,7 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	if full := noRoom(j.Root, r); full != nil {
 		r.Report(*full)
 	}
-	if markedOn(r, o.Git) == "" {
+	if markedOn(r, r.Ref, o.Git) == "" {
 		leftOn(r, o.Git)
 	}
 	examine.Apply(r, o, examine.Every)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +19,12 @@ import (
 // here: doing them here would do them twice. Evidence is that branch's version of the
 // run's files, and commits that name a step, even if they have been merged, because a
 // tick may never have been committed. If the run was resumed here after that, the
-// question is already decided.
-func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, peers []*reprise.Run) {
+// question is already decided. Of a run that another checkout has, which is here there, only
+// what came of it on the fleet is told.
+func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, here reprise.Ref, git *reprise.Git, peers []*reprise.Run) {
 	r, l := v.Run, convention.Find(v.Run.Layout)
-	if git == nil || l == nil || !r.State.Open() || !filepath.IsLocal(filepath.FromSlash(r.Path)) {
+	away := here.Path != r.Path
+	if git == nil || l == nil || !r.State.Open() || away && handedAt(r) < 0 {
 		return
 	}
 	begun := v.lastBegun().Truncate(time.Second) // git keeps whole seconds
@@ -37,20 +38,20 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 			Hint: fmt.Sprintf("`git merge %s` brings it here; %s", reprise.Pasted(branch, "BRANCH"), again),
 		})
 	}
-	held := markedOn(r, git)
+	held := markedOn(r, here, git)
 	for _, u := range git.Unmerged {
 		if u.Branch == held {
 			continue
 		}
 		fleets := strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
 		left := handedAt(r) >= 0 && held == "" && fleets
-		if !left && (u.Branch == r.Branch || u.At.Before(begun)) {
+		if !left && (away || u.Branch == r.Branch || u.At.Before(begun)) {
 			continue
 		}
 		then, err := overlaid(ctx, fsys, lasting(u.Files))
 		var there *reprise.Run
 		if err == nil {
-			there, err = reprise.Load(l, then, r.Ref)
+			there, err = reprise.Load(l, then, here)
 		}
 		if err != nil {
 			report(u.Branch, fmt.Sprintf("branch %s changed it, but what was done there cannot be read: %v", u.Branch, err))
@@ -68,6 +69,9 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git, p
 			report(u.Branch, fmt.Sprintf("branch %s is not merged here and is further along: %s", u.Branch, wereFinished(done)))
 			delete(named, u.Branch)
 		}
+	}
+	if away {
+		return
 	}
 	for _, branch := range order {
 		steps := strings.Join(named[branch], ", ")
