@@ -47,8 +47,9 @@ type FleetStep struct {
 	Attempt int        `json:"attempt"`
 	Role    string     `json:"role,omitempty"`
 	Worker  string     `json:"worker,omitempty" jsonschema:"absent while no worker has taken it"`
-	Ended   bool       `json:"ended,omitempty" jsonschema:"it has ended, and what it left is to be landed"`
-	Since   time.Time  `json:"since"`
+	Ended   bool       `json:"ended,omitempty" jsonschema:"it is no longer at work, and what came of it is to be put on the branch"`
+	Lost    bool       `json:"lost,omitempty" jsonschema:"it told no end, since its worker was lost"`
+	Since   time.Time  `json:"since" jsonschema:"when a worker took it; where none has or it is no longer at work, since when that is so"`
 	Beat    *time.Time `json:"heartbeat,omitempty"`
 	Session string     `json:"session,omitempty"`
 	Line    string     `json:"line,omitempty" jsonschema:"the last line that its agent printed"`

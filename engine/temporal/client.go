@@ -255,11 +255,12 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 	}, RunWorkflow, in)
 }
 
-// Run tells what the server knows of one run.
-func (f *Fleet) Run(ctx context.Context, name string) report.FleetRun {
-	s := report.FleetRun{ID: name, Branch: Branch(name), State: "open"}
-	f.look(ctx, &s, listPatience)
-	return s
+// Run tells what the server knows of one run, and what the run says itself. The error is a
+// *NoWorkerError if no worker is there to tell that.
+func (f *Fleet) Run(ctx context.Context, name string) (s report.FleetRun, state State, err error) {
+	s = report.FleetRun{ID: name, Branch: Branch(name), State: "open"}
+	state, err = f.look(ctx, &s, listPatience)
+	return s, state, err
 }
 
 // Stop stops a run: its agents end, what they left is on the branch, and so is that it was

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/failure/v1"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/temporal"
@@ -79,7 +80,7 @@ func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) 
 		ask.Go(func() {
 			if s := &out[i]; e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 				s.State = "open"
-				f.look(ctx, s, patience)
+				_, _ = f.look(ctx, s, patience) // it notes the problem
 			} else {
 				at := e.GetCloseTime().AsTime()
 				s.Ended = &at
@@ -164,21 +165,22 @@ func StateOf(sum *report.Summary) string {
 // failed.
 const failedState = "failed"
 
-// look fills in what is at work. What the server alone tells is there without any worker.
-func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Duration) {
+// look fills in what is at work, and returns what the run says itself. What the server alone tells is
+// there without any worker.
+func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Duration) (state State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(s.ID), "")
 	if err != nil {
 		s.Problem = Asked(err).Error()
-		return
+		return state, err
 	}
 	s.Stopping = d.GetWorkflowExtendedInfo().GetCancelRequested()
 	beats := map[string]report.FleetStep{}
 	for _, p := range d.GetPendingActivities() {
 		if why := p.GetLastFailure(); why != nil && p.GetAttempt() > 1 {
 			what := map[string]string{LandActivity: "landing what ended", DecideActivity: "deciding what comes next"}[p.GetActivityType().GetName()]
-			s.Stuck = fmt.Sprintf("%s is tried again after %d times: %s", what, p.GetAttempt()-1, why.GetMessage())
+			s.Stuck = fmt.Sprintf("%s is tried again (%d failed): %s", what, p.GetAttempt()-1, whyAgain(why))
 		}
 		var b Heartbeat
 		if list := p.GetHeartbeatDetails().GetPayloads(); len(list) == 1 && json.Unmarshal(list[0].GetData(), &b) == nil && b.Step != "" {
@@ -186,8 +188,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 			beats[b.Step] = report.FleetStep{Worker: b.Worker, Session: b.Session, Line: b.Line, Beat: &at, Since: p.GetLastStartedTime().AsTime(), Step: b.Step, Attempt: b.Attempt}
 		}
 	}
-	state, err := f.State(ctx, s.ID)
-	if err != nil {
+	if state, err = f.State(ctx, s.ID); err != nil {
 		s.Problem = Asked(err).Error()
 		if none, is := errors.AsType[*NoWorkerError](err); is {
 			s.Problem = "no worker answers: " + none.Hint()
@@ -195,7 +196,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		for _, b := range beats {
 			s.AtWork = append(s.AtWork, b)
 		}
-		return
+		return state, err
 	}
 	s.Accepted, s.Failed = &state.Accepted, state.Failed
 	for _, q := range state.Questions {
@@ -209,7 +210,16 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		if !started || b.Attempt != w.Number {
 			b = report.FleetStep{Attempt: w.Number, Since: w.Since}
 		}
-		b.Step, b.Role, b.Ended = w.Name(), w.Role, w.Ended
+		b.Step, b.Role, b.Ended, b.Lost = w.Name(), w.Role, w.Ended, w.Lost
 		s.AtWork = append(s.AtWork, b)
 	}
+	return state, nil
+}
+
+// whyAgain is why something is tried again, in our words where no worker said why.
+func whyAgain(why *failure.Failure) string {
+	if why.GetTimeoutFailureInfo() != nil {
+		return "the worker that had it was lost"
+	}
+	return why.GetMessage()
 }

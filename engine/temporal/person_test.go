@@ -202,6 +202,60 @@ func TestFleet_status_says_why(t *testing.T) {
 	s.until("it is stopped", func() bool { run, _ := s.state("land"); return run.State != "open" })
 }
 
+// Whoever follows a run, or looks, is told which of its steps a worker has, which wait for one, and
+// which have lost theirs: only what a worker has is at work. (issue 19)
+func TestFleet_tells_who_has_a_step_and_who_lost_it(t *testing.T) {
+	t.Parallel()
+	flow := "name: who\nparallel: 3\nsteps:\n"
+	for _, step := range []string{"a", "b", "c"} {
+		flow += waits("who", step, "")
+	}
+	s := newSite(t, map[string]string{"flow.yaml": flow})
+	first := s.worker("w1") // which has two of them at once
+	said := filepath.Join(s.dir, "said")
+	out, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	follows := exec.Command(shared.bin, "run", "flow.yaml", "--id", "who", "--heartbeat", "5s", "-C", s.clone)
+	follows.Env, follows.Stdout, follows.Stderr = s.env(), out, out
+	if err := startWithUs(follows); err != nil {
+		t.Fatal(err)
+	}
+	lines := func(end string) int {
+		text, _ := os.ReadFile(said)
+		return strings.Count(string(text), "attempt 1 "+end+"\n")
+	}
+	s.until("one of them waits", func() bool { return lines("waits for a worker") == 1 })
+	if n := lines("is at work on w1"); n != 2 {
+		t.Errorf("w1 is told to have %d steps", n)
+	}
+	s.worker("w2")
+	s.until("the third is at work as well", func() bool { return lines("is at work on w2") == 1 })
+	if err := os.WriteFile(filepath.Join(s.remote, "refs", "heads", filepath.FromSlash(temporal.Branch("who"))+".lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first.kill()
+	s.until("two of them are lost", func() bool {
+		run, text := s.state("who")
+		lost := 0
+		for _, w := range run.AtWork {
+			if w.Lost && w.Ended && w.Worker == "" {
+				lost++
+			}
+		}
+		return lost == 2 && len(run.AtWork) == 3 && strings.Count(text, "lost its worker and waits to be settled") == 2 && !strings.Contains(text, "waits to be landed")
+	})
+	s.until("that is told to whoever follows it", func() bool { return lines("lost its worker") == 2 })
+	if err := follows.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _ = follows.Wait(); follows.ProcessState.ExitCode() != 130 {
+		t.Errorf("ctrl-C: exit %d", follows.ProcessState.ExitCode())
+	}
+}
+
 // Work that the remote refused is finished: once it is allowed, the run goes on with it, on
 // whichever worker. (issue 19)
 func TestFleet_what_was_refused_is_not_done_again(t *testing.T) {

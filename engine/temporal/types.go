@@ -259,9 +259,10 @@ func (q *Question) id() string {
 	return fmt.Sprintf("%s@%d", q.ID, q.AskedAt.UnixMilli())
 }
 
-// AtWork is an attempt at work and since when.
+// AtWork is an attempt at work, or one that is to be landed, and since when it is that.
 type AtWork struct {
 	Start
 	Since time.Time
 	Ended bool `json:",omitempty"` // it is to be landed
+	Lost  bool `json:",omitempty"` // and told no end, since its worker was lost
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.temporal.io/api/failure/v1"
+
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/cli"
@@ -98,5 +100,18 @@ func TestUntil_names_a_step_of_the_run(t *testing.T) {
 	}
 	if branches := b.git(b.remote, "for-each-ref", "--format=%(refname)", "refs/heads/"+Branch("n")); branches != "" {
 		t.Errorf("it was begun: %s", branches)
+	}
+}
+
+// What is tried again because a worker was lost is told in our words, not in those of the library; what
+// a worker said itself stays as it is. (issue 19)
+func TestWhat_is_tried_again_is_told_in_our_words(t *testing.T) {
+	t.Parallel()
+	lost := &failure.Failure{Message: "activity Heartbeat timeout", FailureInfo: &failure.Failure_TimeoutFailureInfo{TimeoutFailureInfo: &failure.TimeoutFailureInfo{}}}
+	said := &failure.Failure{Message: "reach the remote: no such host", FailureInfo: &failure.Failure_ApplicationFailureInfo{ApplicationFailureInfo: &failure.ApplicationFailureInfo{}}}
+	for want, why := range map[string]*failure.Failure{"the worker that had it was lost": lost, said.Message: said} {
+		if got := whyAgain(why); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -88,9 +88,7 @@ func (r *run) listen(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, StateQuery, func() (State, error) {
 		s := State{Run: r.in.Ref.ID, Questions: r.questions, Answering: len(r.answers), Until: r.until, Accepted: r.in.Accepted}
 		for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
-			w := r.atWork[step]
-			w.Ended = slices.ContainsFunc(r.ended, func(end LandInput) bool { return end.Start.Elsewhere == w.Elsewhere })
-			s.AtWork = append(s.AtWork, w)
+			s.AtWork = append(s.AtWork, r.atWork[step])
 		}
 		for _, step := range slices.Sorted(maps.Keys(r.failed)) {
 			s.Failed = append(s.Failed, r.failed[step])
@@ -210,6 +208,7 @@ func (r *run) start(ctx workflow.Context, s Start) {
 			end.Verify, end.Result = &verified, AttemptResult{Commit: s.Commit}
 		}
 		r.ended = append(r.ended, end)
+		r.atWork[keyOf(s.Elsewhere)] = AtWork{Start: s, Since: workflow.Now(ctx), Ended: true, Lost: end.Lost != "" && end.Lost != stoppedText && !end.Failed}
 	})
 }
 

@@ -109,6 +109,8 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 		for _, w := range r.AtWork {
 			who := "waits for a worker"
 			switch {
+			case w.Lost:
+				who = "lost its worker and waits to be settled"
 			case w.Ended:
 				who = "has ended and waits to be landed"
 			case w.Worker != "":

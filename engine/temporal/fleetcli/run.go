@@ -229,6 +229,10 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	case ctx.Err() != nil:
 		a.code = interrupted
 		fmt.Fprintf(a.err, "It goes on without you: `reprise-fleet resume %[1]s` follows it, `reprise-fleet stop %[1]s` stops it.\n", reprise.Pasted(f.Ref.ID, "RUN"))
+		if sum = a.summary(fleet, f.Ref); a.json {
+			sum.Exit = interrupted
+			return json.NewEncoder(a.out).Encode(sum)
+		}
 		return nil
 	case sdk.IsCanceledError(err):
 		a.code = interrupted
@@ -320,14 +324,18 @@ func (a *app) attended() bool {
 	return is && !a.json && term.IsTerminal(int(out.Fd()))
 }
 
-// worthWords is from when on a wait is told.
-const worthWords = 5 * time.Second
+// worthWords is from when on a wait is told, worthSilence how often in a row no worker answers before
+// that is.
+const (
+	worthWords   = 5 * time.Second
+	worthSilence = 3
+)
 
 // tell says what is at work, whenever that changes, and hands it to asks if nothing goes on
 // before an answer and no one is there to see that, or before a limit ends that is not waited
 // for.
 func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, f follows, over <-chan struct{}, asks chan<- temporal.State) {
-	id, said := f.Ref.ID, map[string]bool{}
+	id, said, silent := f.Ref.ID, map[string]bool{}, 0
 	say := func(key, format string, args ...any) {
 		if !said[key] && !a.json {
 			said[key] = true
@@ -340,17 +348,32 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, f follows, over <
 			return
 		case <-time.After(time.Second):
 		}
-		s, err := fleet.State(ctx, id)
+		r, s, err := fleet.Run(ctx, id)
+		if _, none := errors.AsType[*temporal.NoWorkerError](err); none {
+			if silent++; silent == worthSilence {
+				say("silent", "%s: %s", id, r.Problem)
+			}
+		}
 		if err != nil {
 			continue
 		}
-		for _, w := range s.AtWork {
-			say(fmt.Sprint("work ", w.Name(), w.Number), "%s  attempt %d is at work", w.Name(), w.Number)
+		now := time.Now()
+		silent = 0
+		for _, w := range r.AtWork {
+			attempt := fmt.Sprintf("%s  attempt %d", w.Step, w.Attempt)
+			switch {
+			case w.Lost:
+				say("lost "+attempt, "%s lost its worker", attempt)
+			case w.Ended:
+			case w.Worker != "":
+				say("work "+attempt, "%s is at work on %s", attempt, w.Worker)
+			case now.Sub(w.Since) > worthWords:
+				say("none "+attempt, "%s waits for a worker", attempt)
+			}
 		}
 		for _, q := range s.Questions {
 			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
 		}
-		now := time.Now()
 		limited := s.Limited(now)
 		if len(s.AtWork)+s.Answering == 0 && s.Until.Sub(now) > worthWords {
 			say(fmt.Sprint("waits ", s.Until), "%s %s", id, engine.WaitWords(s.Until, now))

@@ -114,7 +114,7 @@ const stopQuietly = 3 * time.Second
 
 // waits says what a stop waits for.
 func (a *app) waits(ctx context.Context, fleet *temporal.Fleet, run string) {
-	r := fleet.Run(ctx, run)
+	r, _, _ := fleet.Run(ctx, run) // it notes the problem
 	fmt.Fprintln(a.err, "Waiting until its agents have ended and a worker has put on the branch what they left:")
 	for _, line := range cli.FleetLines(&report.Fleet{Runs: []report.FleetRun{r}}, time.Now()) {
 		fmt.Fprintln(a.err, "  "+line)
