@@ -255,6 +255,9 @@ func (s *site) summary(r result) report.Summary {
 	if err := json.Unmarshal([]byte(r.out), &sum); err != nil {
 		s.Fatalf("exit %d: %v in %q, %s", r.code, err, r.out, r.err)
 	}
+	if sum.Kind == "" || sum.ID == "" {
+		s.Errorf("it does not say what it is about: %s", r.out)
+	}
 	if null := regexp.MustCompile(`"(finished|failed|skipped|parked|left|reasons|questions|findings)":null`).FindString(r.out); null != "" {
 		s.Errorf("a list is null: %s", null)
 	}

@@ -282,7 +282,7 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 func (a *app) summary(fleet *temporal.Fleet, ref reprise.Ref) report.Summary {
 	now := time.Now().UTC()
 	return report.Summary{
-		Schema: report.SummarySchema, Started: now, Ended: now, Root: filepath.Join(fleet.Clone, fleet.Folder), Layout: ref.Layout, ID: ref.ID, Path: ref.Path, State: reprise.Running, Action: reprise.Wait,
+		Schema: report.SummarySchema, Started: now, Ended: now, Root: filepath.Join(fleet.Clone, fleet.Folder), Layout: ref.Layout, ID: ref.ID, Path: ref.Path, Kind: string(ref.Kind), State: reprise.Running, Action: reprise.Wait,
 		Reasons: []string{}, Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{},
 		Questions: []report.Question{}, Findings: []report.Finding{}, Next: "reprise-fleet resume " + reprise.Pasted(ref.ID, "RUN"),
 	}
