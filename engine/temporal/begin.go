@@ -249,17 +249,14 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	branch := "refs/heads/" + Branch(run.ID)
 	found, err := m.fetchRun(ctx, run.ID, "")
 	if err != nil {
-		return run, err
+		return run, asRun(f.overHere(ctx, c.Dir, run.Ref, engine.Choice{}, err))
 	}
 	run.From = &From{what, g.Text, g.Path}
 	if at := found[branch]; at != "" {
 		return run, f.same(ctx, m, run, at)
 	}
 	if err := f.checkIn(ctx, c.Dir, run.Ref, engine.Choice{}); err != nil {
-		if over, is := errors.AsType[*OverError](err); is {
-			over.Verb = "run"
-		}
-		return run, err
+		return run, asRun(err)
 	}
 	if err := f.begunHere(ctx, m, what, g, run.Ref); err != nil {
 		return run, err
@@ -294,6 +291,14 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 		claims = append(claims, heldRef{claim, was, commit})
 	}
 	return run, h.push(ctx, c, commit, nil, claims...)
+}
+
+// asRun is an error that says what a person typed, where it says that a run is over.
+func asRun(err error) error {
+	if over, is := errors.AsType[*OverError](err); is {
+		over.Verb = "run"
+	}
+	return err
 }
 
 // same checks that the run of a name, whose branch is at a commit, is of what run says. A goal

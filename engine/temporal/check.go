@@ -90,6 +90,19 @@ func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engi
 	return nil
 }
 
+// overHere is err, or that nothing is left of a run whose branch was deleted, as a checkout has it:
+// the branches of finished runs are deleted once they are merged.
+func (f *Fleet) overHere(ctx context.Context, dir string, ref reprise.Ref, c engine.Choice, err error) error {
+	if gone, is := errors.AsType[*NoBranchError](err); !is || gone.At != "" {
+		return err
+	}
+	here := f.checkIn(ctx, dir, ref, c)
+	if _, over := errors.AsType[*OverError](here); over {
+		return here
+	}
+	return err
+}
+
 // CheckUntil refuses, before anything is begun, a last step that a new run would never reach,
 // with an *engine.StepError.
 func (f *Fleet) CheckUntil(ctx context.Context, what string, g reprise.Goal, until string) error {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"reprise"
+	"reprise/engine"
 	"reprise/internal/cli"
 )
 
@@ -115,6 +116,36 @@ func TestA_new_start_of_a_run_that_is_over_begins_another(t *testing.T) {
 		}
 		if again := begin(); again == first {
 			t.Errorf("deleted %v: the run that is over was found again", deleted)
+		}
+	}
+}
+
+// A run that is finished and merged, and whose branch was deleted after that, is told finished. Where
+// it is not merged, the command that brings the branch back is. (issue 19)
+func TestA_finished_run_whose_branch_was_deleted_is_told_finished(t *testing.T) {
+	t.Parallel()
+	for _, merged := range []bool{true, false} {
+		s := newShared(t)
+		for range 3 {
+			s.step()
+		}
+		if d, err := s.a.decide(t.Context(), s.next(), DecideInput{Run: s.run}); err != nil || d.Left == nil || len(d.Left.Left) > 0 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if s.git(s.clone, "fetch", "-q", "origin"); merged {
+			s.git(s.clone, "merge", "-q", "--no-edit", "origin/"+Branch("r"))
+		}
+		s.git(s.clone, "push", "-q", "origin", ":"+Branch("r"))
+		for name, do := range map[string]func() (Begun, error){
+			"run":    func() (Begun, error) { return s.fleet.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "r"}) },
+			"resume": func() (Begun, error) { return s.fleet.Resume(t.Context(), s.run.Ref, engine.Choice{}) },
+		} {
+			_, err := do()
+			over, is := errors.AsType[*OverError](err)
+			var gone *NoBranchError
+			if is != merged || is && (over.Verb != name || cli.ExitCode(err) != 3) || !is && !errors.As(err, &gone) {
+				t.Errorf("merged %v: %s: %v", merged, name, err)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err e
 // Resume is HandOver for a run that is to go on in a way. Where it cannot, for what Check says,
 // nothing is handed over.
 func (f *Fleet) Resume(ctx context.Context, ref reprise.Ref, c engine.Choice) (run Begun, err error) {
-	return f.handOver(ctx, ref, func(best *localCopy, there bool) error {
+	run, err = f.handOver(ctx, ref, func(best *localCopy, there bool) error {
 		if best == nil || best.dir == "" {
 			return f.Check(ctx, ref, c)
 		}
@@ -40,6 +40,7 @@ func (f *Fleet) Resume(ctx context.Context, ref reprise.Ref, c engine.Choice) (r
 		}
 		return err
 	})
+	return run, f.overHere(ctx, f.Clone, ref, c, err)
 }
 
 // handOver hands a run over that a check lets pass, which is told the copy that has more than the

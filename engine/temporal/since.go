@@ -37,7 +37,7 @@ func (f *Fleet) since(ctx context.Context, runs []report.FleetRun, patience time
 	var asks sync.WaitGroup
 	var here []*reprise.Run
 	if len(left) > 0 {
-		asks.Go(func() { here = f.overHere(ctx) })
+		asks.Go(func() { here = f.completeHere(ctx) })
 	}
 	moved, err := f.moved(ctx)
 	if err != nil {
@@ -107,9 +107,9 @@ func (f *Fleet) standsIn(ctx context.Context, at *Checkout, s *report.FleetRun) 
 	return nil
 }
 
-// overHere are the runs that are complete in a checkout of the clone. What cannot be read there
+// completeHere are the runs that are complete in a checkout of the clone. What cannot be read there
 // says nothing about the fleet.
-func (f *Fleet) overHere(ctx context.Context) (out []*reprise.Run) {
+func (f *Fleet) completeHere(ctx context.Context) (out []*reprise.Run) {
 	judged, err := project.Judge(ctx, filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
 	if err != nil {
 		return nil
