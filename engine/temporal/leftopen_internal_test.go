@@ -25,7 +25,7 @@ func TestPlain_reprise_knows_a_run_of_which_it_has_the_branch_alone(t *testing.T
 		way   string
 		again bool // another run of the file is begun
 	}{
-		"at work":   {"a", false, "is the run", "`reprise-fleet resume r`", false},
+		"at work":   {"a", false, "works on it", "`reprise-fleet resume r`", false},
 		"left open": {"a", true, "has left it open", "`git merge origin/reprise/r`", false},
 		"finished":  {"abc", false, "has finished it", "`git merge origin/reprise/r`", true},
 	} {
