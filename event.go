@@ -44,8 +44,8 @@ const (
 	// An attempt at the step By marked this step done or optional, in the file Expect, or
 	// deleted it from the list where it stood as Listed. None of that was its job. If Says
 	// is set, the attempt was not accepted, and the files still say that of the step.
-	// Without a step, it changed what else the files of the run say: Expect are those files
-	// with their hashes before that, Text says what it did to them.
+	// Without a step, it was an attempt at another run: Text says what was done to the files of
+	// this one since it began, and Expect has the fingerprint of what they said then.
 	StepOverstepped EventKind = "step_overstepped"
 	EngineLeft      EventKind = "engine_left" // the engine stopped working on the run in an orderly way
 	// An unused answer no longer counts: what it was given for is done again, or the run
@@ -131,9 +131,9 @@ type Event struct {
 	// their hashes, zero for a removed file. What a commit of the attempt has of them is
 	// not its work. The path "." stands for any file: there were too many.
 	Found []Expected `json:"found,omitempty"`
-	// Unlike are, for a start, the files of other runs that were neither as git has them nor as
-	// the last snapshot does, relative to the project, with their hashes.
-	Unlike []Expected `json:"unlike,omitempty"`
+	// Beside are, for a start, what the other runs of the project say; nil if the journal already
+	// says so.
+	Beside []Beside `json:"beside,omitzero"`
 	// Open lists, for the start of an attempt that may close only its own step, all steps
 	// open at that time; nil if the journal already says so. Listed is how a removed step
 	// stood in the list; a reset puts it back.
@@ -194,6 +194,15 @@ type Event struct {
 	// is what gets archived for it, if that is elsewhere.
 	Run *Place `json:"run,omitempty"`
 	Old *Place `json:"old,omitempty"`
+}
+
+// Beside is what another run says when an attempt begins.
+type Beside struct {
+	Run Place `json:"run"`
+	// In is the checkout inside the project where it says so, "" for the project.
+	In string `json:"in,omitempty"`
+	// Says is a fingerprint of what decides how it goes on, zero if it is over.
+	Says Hash `json:"says,omitzero"`
 }
 
 // AnyFile is the path of an Expected that stands for any file.

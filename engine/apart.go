@@ -375,7 +375,7 @@ func (w *work) openAttempt(at Elsewhere) (*Attempt, error) {
 func (w *work) recalled(open *reprise.Event) *Attempt {
 	f := &Attempt{
 		Assignment: w.assignmentOf(open.Step), Number: open.Attempt, Key: open.Key, Began: open.At, Told: open.Answers,
-		Held: w.hist.Step(open.Step).Held, Recalled: true, Branch: open.Branch, Head: open.Base, Found: open.Found, Unlike: open.Unlike,
+		Held: w.hist.Step(open.Step).Held, Recalled: true, Branch: open.Branch, Head: open.Base, Found: open.Found,
 	}
 	f.Role = first(open.Actor, f.Role) // a run around this one may have named it
 	f.Expect, f.Policy, f.Account = open.Expect, open.Policy, w.account(f.Assignment)

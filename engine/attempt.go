@@ -31,7 +31,6 @@ type Attempt struct {
 	Number   int
 	Key      string // what its commits carry
 	Began    time.Time
-	dated    time.Time // when it began by the clock that files are dated by, zero if an earlier process started it
 	Recalled bool      // an earlier process started it
 	Told     []string  // questions whose answers it is told
 	Again    time.Time // when a person said to try it again what a run of its own does
@@ -49,9 +48,8 @@ type Attempt struct {
 	Left, After []string
 	// Found is what of that git knows and no attempt can have changed, as it is on record.
 	Found []reprise.Expected
-	// Unlike are the files of other runs that were neither as git has them nor as the last
-	// snapshot does when it began.
-	Unlike []reprise.Expected
+	// Beside is what the other runs of the project said when it began, nil if that is on record.
+	Beside []reprise.Beside
 	// Stash is the latest stash when it began, "" if there was none or that is unknown.
 	Stash string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
@@ -138,7 +136,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 	if err := w.record(ctx, reprise.Event{
 		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
 		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told, Open: w.opened(),
-		Branch: f.Branch, Base: f.Head, Found: f.Found, Unlike: f.Unlike,
+		Branch: f.Branch, Base: f.Head, Found: f.Found, Beside: f.Beside,
 	}); err != nil {
 		return err
 	}
@@ -150,7 +148,6 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 		}
 	}
 	f.Settings, _ = w.hash(path.Join(f.Inside, settings.FileName)) // what cannot be read is unknown
-	f.dated = time.Now()
 	// crash: intent-recorded
 	w.countLaunch(f, 1)
 	return w.setOff(ctx, f)
@@ -297,12 +294,6 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 		}
 		f.Left, f.After = w.leftSince(ctx, f)
 		f.Found = w.found(f, now.Untracked)
-		if repo != nil && f.Inside == "" {
-			f.Unlike, err = w.asBegun(f).Differ(ctx, w.store, w.Environ)
-			if err != nil && !errors.Is(err, project.ErrUnrecorded) && ctx.Err() == nil { // while it is being stopped, nothing begins
-				return unanswered(repo, err)
-			}
-		}
 	}
 	if err := w.expects(f); err != nil {
 		return err

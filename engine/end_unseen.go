@@ -192,11 +192,6 @@ func askWhatHappened(s *Seen) Ending {
 		}
 	}
 	asked := questions(s.Run, s.Events, s.Assignment, ask, "")
-	for i := range asked {
-		if s.Wrote != nil && s.Result.Outcome == "" { // what ended is not done again because of that
-			asked[i].Expect = s.Wrote.Were
-		}
-	}
 	q := s.Run.Question(id)
 	switch {
 	case q == nil:

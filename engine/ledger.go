@@ -26,10 +26,9 @@ type Ledger interface {
 	Record(ctx context.Context, ev reprise.Event) error
 	// Note records an event in the journal alone.
 	Note(ev reprise.Event) error
-	// Doubt records in the journal of another run what something else changed in it, and gives
-	// the steps, "" for what is none, that its journal does not explain and that
-	// it did not have on record.
-	Doubt(c project.Changed, now time.Time) (steps []string, err error)
+	// Doubt records in the journal of another run what something else did to its files, and
+	// reports whether its journal does not explain that and did not have it on record.
+	Doubt(c project.Changed, now time.Time) (bool, error)
 	// Defer records an event of a run that is moved on in memory, and leaves the files to
 	// Project. It reports false, and has recorded nothing, where only the files can tell
 	// what follows. Deferred counts what the files have not been told of.
@@ -102,7 +101,7 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 }
 
 // Doubt implements Ledger.
-func (l *journaled) Doubt(c project.Changed, now time.Time) (steps []string, err error) {
+func (l *journaled) Doubt(c project.Changed, now time.Time) (bool, error) {
 	return project.DoubtIn(l.store, c, now)
 }
 

@@ -66,8 +66,8 @@ func (p *previewState) TakeOut(lines [][]byte) error {
 }
 
 // Doubt implements Ledger: other runs are not previewed.
-func (p *previewState) Doubt(project.Changed, time.Time) ([]string, error) {
-	return nil, nil
+func (p *previewState) Doubt(project.Changed, time.Time) (bool, error) {
+	return false, nil
 }
 
 // Gone implements Ledger: nothing else changes what only the preview sees.

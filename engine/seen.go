@@ -69,11 +69,9 @@ type Wrote struct {
 	// Was is how the step stood when it was started, where it is no longer listed; else
 	// nil.
 	Was *reprise.Listed
-	// Gone says that the branch lost commits: a person is asked, whatever else came of the
-	// attempt. Were are the files that it left otherwise, or not at all: where they are as
-	// they were, nothing is asked about an attempt that was cut off.
+	// Gone says that the branch lost commits, or the run acceptance criteria: a person is
+	// asked, whatever else came of the attempt.
 	Gone bool
-	Were []reprise.Expected
 }
 
 // Commits is what git has of an attempt.

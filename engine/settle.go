@@ -142,7 +142,10 @@ func (w *work) look(ctx context.Context, s *Seen) (err error) {
 		s.Wrote, err = w.tookBack(ctx, &s.Attempt)
 	}
 	if s.Wrote == nil && err == nil {
-		s.Wrote, err = w.tookRuns(ctx, &s.Attempt)
+		s.Wrote = w.tookCriteria(&s.Attempt)
+	}
+	if err == nil {
+		err = w.tellBeside(&s.Attempt)
 	}
 	return err
 }

@@ -52,6 +52,8 @@ type History struct {
 	// Listed are the steps that were open when an attempt last began and that did not end
 	// since, where an attempt is to close its own step and no other; nil if unknown.
 	Listed []reprise.Listed
+	// Beside is what the other runs said when an attempt last began, as far as it is on record.
+	Beside []reprise.Beside
 	// Reports is set if an agent ever reported about a step.
 	Reports bool
 	// Events counts all of them.
@@ -240,6 +242,9 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StepStarted:
 		if ev.Open != nil {
 			h.Listed = ev.Open
+		}
+		if ev.Beside != nil {
+			h.Beside = ev.Beside
 		}
 		if len(ev.Found) > 0 && ev.Key != "" {
 			if h.Found == nil {

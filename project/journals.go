@@ -72,7 +72,13 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		accounts[r] = account
 	}
-	closed := j.changedElsewhere(ctx, home, runs, logs, opts)
+	closed, err := j.changedElsewhere(home, runs, logs, opts)
+	if err != nil {
+		j.report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Source: reprise.Source{File: durable.StateDir},
+			Message: "what attempts that were cut off changed in other runs is unknown: " + err.Error(), Hint: "look at the files of the other runs; `reprise status --all` lists them",
+		})
+	}
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}

@@ -131,7 +131,7 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 // movedTo reports whether r is a list of the user that was the run's under another name:
 // it has the same steps, and whatever the journal says is finished is closed in it. Phases
 // are the same in every run of a kind, so such a run must have the same name. A run with an
-// attempt that was cut off has more to tell.
+// attempt that was cut off has more to tell, and so has one in doubt.
 func (l *Lost) movedTo(r, was *reprise.Run) bool {
 	facts := r.Kind.Facts()
 	if r.Layout != l.Ref.Layout || !facts.Kept || facts.Phased && r.ID != l.Ref.ID || len(was.Steps) == 0 || len(r.Steps) < len(was.Steps) {
@@ -142,7 +142,8 @@ func (l *Lost) movedTo(r, was *reprise.Run) bool {
 		now := r.Step(s.ID)
 		return now == nil || now.Title != s.Title || history.Step(s.ID).Accepted != nil && !now.Status.Closed()
 	}
-	return len(history.Open()) == 0 && !slices.ContainsFunc(was.Steps, differs)
+	log := logged{entries: l.account.Entries}
+	return len(history.Open()) == 0 && len(reprise.Doubts(log.events())) == 0 && !slices.ContainsFunc(was.Steps, differs)
 }
 
 // isCopy reports whether r is the same run in another place: in another checkout, or

@@ -231,7 +231,7 @@ func (v *View) recall(s *Scope) {
 	if v.Own {
 		recall = (*reprise.Run).RecallOwn
 	}
-	events := s.withoutPutBack(v.Events)
+	events := s.withoutPutBack(r, v.Events)
 	if s.lapsed != nil && slices.ContainsFunc(events, func(ev reprise.Event) bool { return strings.HasPrefix(ev.Question, journal.BudgetPrefix) }) {
 		told := v.Files.Clone()
 		recall(told, events)

@@ -239,64 +239,6 @@ func (s *Store) Snapshots() ([]Snapshot, error) {
 	return out, err
 }
 
-// Base gives the last snapshot before something that a holder of the lease began at a time, nil if
-// there is none. later reports that a later holder has taken one since.
-func (s *Store) Base(at time.Time, gen uint64) (snap *Snapshot, later bool, err error) {
-	ids, err := s.snapshotIDs()
-	if err != nil {
-		return nil, false, err
-	}
-	for _, id := range slices.Backward(ids) {
-		snap, err := s.loadSnapshot(id)
-		switch {
-		case err != nil:
-			return nil, false, err
-		case snap.Gen > gen:
-			return nil, true, nil
-		case !snap.At.After(at):
-			return snap, false, nil
-		}
-	}
-	return nil, false, nil
-}
-
-// Since gives the files that are not as the tree of a snapshot has them, each with the name of git
-// for what that has: "" for one that it would have kept and that was not there.
-func (s *Store) Since(ctx context.Context, snap *Snapshot, counts func(name string) bool) (map[string]string, error) {
-	out, had := map[string]string{}, map[string]bool{}
-	for _, e := range snap.Tree.Entries {
-		name := string(e.Path)
-		had[name] = true
-		if !e.Mode.IsRegular() || !counts(name) {
-			continue
-		}
-		if _, content, _ := s.readEntry(name, maxFile); content == nil || blobName(content, len(e.Blob)) != e.Blob {
-			out[name] = e.Blob
-		}
-	}
-	for _, l := range snap.Left { // whether there was something in it is unknown
-		had[strings.TrimSuffix(string(l.Path), "/")] = true
-	}
-	g, err := gitIn(s.dir)
-	if err != nil {
-		return nil, err
-	}
-	names, _, err := s.treeFiles(ctx, g, snap.Ignored, &Snapshot{})
-	for _, name := range names {
-		known := !counts(name)
-		for at := name; at != "." && at != "/" && !known; at = path.Dir(at) {
-			known = had[at]
-		}
-		if known {
-			continue
-		}
-		if entry, content, _ := s.readEntry(name, snap.MaxFile); content != nil && entry.Mode.IsRegular() {
-			out[name] = ""
-		}
-	}
-	return out, err
-}
-
 func (s *Store) loadSnapshot(id string) (*Snapshot, error) {
 	if len(id) != 6 || strings.Trim(id, "0123456789") != "" {
 		return nil, fmt.Errorf("read snapshot %q: not the number of one", id)

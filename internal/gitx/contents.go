@@ -77,15 +77,6 @@ func (r *Repo) nameOf(at At, turn string) string {
 	return commit + ":" + name
 }
 
-// Blobs gives the contents of files by the names of git for them; nil for what is no file of
-// bearable size.
-func (r *Repo) Blobs(ctx context.Context, names []string) ([][]byte, error) {
-	if i := slices.IndexFunc(names, func(name string) bool { return !objectName(name) }); i >= 0 {
-		return nil, fmt.Errorf("read %q: not the name of a file of git", names[i])
-	}
-	return r.objects(ctx, "blob", names)
-}
-
 // objects fetches files, "blob", or folders, "tree", by what git calls them, in one call. The
 // content is nil for what is not that, or of no bearable size; the list ends early where the
 // answer did.

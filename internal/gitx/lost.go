@@ -20,9 +20,6 @@ import (
 // in other files is never asked for.
 var stateTypes = []string{".md", ".json", ".jsonl", ".yaml", ".yml"}
 
-// StateType reports whether a file has the ending of one that programs keep their state in.
-func StateType(name string) bool { return slices.Contains(stateTypes, filepath.Ext(name)) }
-
 // lost adds the files of which the checkout has less than the head: those that are not
 // there, as it has them, and those that end where the head's version continues, with what
 // follows there. was are the objects that

@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Removed tells of commits, by whole hash, which of their files are neither in the head nor
@@ -101,45 +99,4 @@ func (r *Repo) Filled(ctx context.Context, base string) (out []string, err error
 		}
 	}, "--no-renames")
 	return out, err
-}
-
-// Before gives the files of state, by their names below the top, that no longer are in the
-// checkout what they were in a commit, as they were in it: nil for those that it does not have.
-// It changes nothing.
-func (r *Repo) Before(ctx context.Context, base string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	l, err := r.Look(ctx)
-	head, names := l.Head, l.Changed
-	if err != nil || !objectName(base) {
-		return out, err
-	}
-	if head != base && head != "" {
-		err = r.diffTrees(ctx, []string{head + " " + base}, func(e Edited) { names = append(names, e.Name) }, "--no-renames")
-	}
-	if err != nil {
-		return out, err
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return !slices.Contains(stateTypes, path.Ext(name)) || strings.ContainsAny(name, "\n\x00")
-	})
-	slices.Sort(names)
-	names = slices.Compact(names)
-	objects := make([]string, len(names))
-	for i, name := range names {
-		objects[i] = base + ":" + name
-	}
-	contents, failed := r.objects(ctx, "blob", objects)
-	var known []string
-	if slices.ContainsFunc(contents, func(content []byte) bool { return content == nil }) {
-		if known, err = r.Files(ctx, base); err != nil {
-			return out, err
-		}
-		slices.Sort(known)
-	}
-	for i, content := range contents {
-		if _, has := slices.BinarySearch(known, names[i]); content != nil || !has { // or what it was is unknown
-			out[names[i]] = content
-		}
-	}
-	return out, failed
 }
