@@ -69,8 +69,8 @@ type Wrote struct {
 	// Was is how the step stood when it was started, where it is no longer listed; else
 	// nil.
 	Was *reprise.Listed
-	// Gone says that the branch lost commits, or the run acceptance criteria: a person is
-	// asked, whatever else came of the attempt.
+	// Gone says that the branch lost commits, the run acceptance criteria, or the project other
+	// runs: a person is asked, whatever else came of the attempt.
 	Gone bool
 }
 

@@ -42,6 +42,7 @@ type Attempt struct {
 type Changed struct {
 	Ref   reprise.Ref
 	Doubt reprise.Event
+	Gone  bool
 	since time.Time
 	gen   uint64
 }
@@ -123,7 +124,7 @@ func (a *Attempt) doubts(b reprise.Beside, did string) Changed {
 	return Changed{reprise.Ref(b.Run), reprise.Event{
 		Kind: reprise.StepOverstepped, By: a.Step + " of " + a.Of.ID, At: a.Began, Actor: "reprise", Run: &b.Run, Text: did + " " + b.Run.Path,
 		Expect: []reprise.Expected{{Path: b.Run.Path, Before: b.Says, Changed: true}},
-	}, a.Began, a.Gen}
+	}, did == "removed", a.Began, a.Gen}
 }
 
 // neighbour is a run beside another one. begun tells that something of it is done, and counts that
@@ -287,16 +288,14 @@ func ChangedElsewhere(step string, c *Changed) reprise.Finding {
 }
 
 // explains reports whether the journal of a run tells where a change of its files comes from, or
-// has told of it. A run with an attempt of its own that is not settled asks about its steps when
+// has it in doubt already. A run with an attempt of its own that is not settled asks about its steps when
 // that is, and one that was worked on since then changed its files itself. Where a later holder of
 // the lease has worked on it, all was told before.
 func (l *logged) explains(c *Changed) bool {
-	return l.hist != nil && len(l.hist.Open()) > 0 || slices.ContainsFunc(l.entries, func(e journal.Entry) bool {
-		if e.Event.Kind == reprise.StepOverstepped {
-			return e.Event.Step == "" && !e.Event.At.Before(c.since)
-		}
-		return e.Generation > c.gen || !e.Event.At.Before(c.since)
-	})
+	return l.hist != nil && len(l.hist.Open()) > 0 || slices.ContainsFunc(reprise.Doubts(l.events()), func(ev reprise.Event) bool { return ev.Step == "" }) ||
+		slices.ContainsFunc(l.entries, func(e journal.Entry) bool {
+			return e.Event.Kind != reprise.StepOverstepped && (e.Generation > c.gen || !e.Event.At.Before(c.since))
+		})
 }
 
 // logged is the journal of a run as far as it was read.
@@ -468,7 +467,9 @@ func (v *View) believe(events []reprise.Event) {
 // withoutPutBack leaves out what something else did to the files of a run that say again what they
 // said, and what was asked about that.
 func (s *Scope) withoutPutBack(r *reprise.Run, events []reprise.Event) []reprise.Event {
-	alters := func(ev reprise.Event) bool { return ev.Kind == reprise.StepOverstepped && ev.Step == "" && len(ev.Expect) > 0 }
+	alters := func(ev reprise.Event) bool {
+		return ev.Kind == reprise.StepOverstepped && ev.Step == "" && len(ev.Expect) > 0
+	}
 	if !slices.ContainsFunc(events, alters) {
 		return events
 	}

@@ -142,8 +142,7 @@ func (l *Lost) movedTo(r, was *reprise.Run) bool {
 		now := r.Step(s.ID)
 		return now == nil || now.Title != s.Title || history.Step(s.ID).Accepted != nil && !now.Status.Closed()
 	}
-	log := logged{entries: l.account.Entries}
-	return len(history.Open()) == 0 && len(reprise.Doubts(log.events())) == 0 && !slices.ContainsFunc(was.Steps, differs)
+	return len(history.Open()) == 0 && len(l.doubts()) == 0 && !slices.ContainsFunc(was.Steps, differs)
 }
 
 // isCopy reports whether r is the same run in another place: in another checkout, or
@@ -171,7 +170,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
 		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
-			if !run.State.Open() {
+			if !run.State.Open() && len(l.doubts()) == 0 {
 				return nil
 			}
 			run.Findings, run.Owner = nil, nil
@@ -187,7 +186,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 		f.Source = ends[n-1].Source
 		f.Message = fmt.Sprintf("its files in %s are gone; according to its journal %s, and starting it again would repeat that", l.Ref.Path, wereFinished(namesOf(ends)))
 	}
-	for _, d := range reprise.Doubts((&logged{entries: l.account.Entries}).events()) {
+	for _, d := range l.doubts() {
 		if d.Step == "" {
 			f.Message += "; " + d.Altered()
 			f.Hint = "bring it back, or `reprise clean " + reprise.Pasted(l.Ref.ID, "RUN") + "` gives the run up"
@@ -202,6 +201,11 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 		})
 	}
 	return run
+}
+
+// doubts gives what was in doubt of it.
+func (l *Lost) doubts() []reprise.Event {
+	return reprise.Doubts((&logged{entries: l.account.Entries}).events())
 }
 
 // owes reports whether the last attempt at a step was not accepted.
