@@ -170,29 +170,11 @@ func lasting(files map[string][]byte) map[string][]byte {
 	return out
 }
 
-// overlaid returns a project with other versions of some of its files, without those whose
-// content is nil.
+// overlaid returns a project with other versions of some of its files.
 func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*committed, error) {
-	store := reprise.Store(readOnly{fsys})
-	for name, content := range files {
-		if content != nil || !fs.ValidPath(name) {
-			continue
-		}
-		store = durable.Without(store, name)
-		for in := path.Dir(name); in != "."; in = path.Dir(in) { // git keeps no folder that is empty
-			if left, err := fs.ReadDir(store, in); err != nil || len(left) > 0 {
-				break
-			}
-			store = durable.Without(store, in)
-		}
-	}
-	c := &committed{durable.NewDryRun(store), map[string]bool{}}
+	c := &committed{durable.NewDryRun(readOnly{fsys}), map[string]bool{}}
 	for name, content := range files {
 		if !fs.ValidPath(name) {
-			continue
-		}
-		if content == nil {
-			c.gone[name] = false
 			continue
 		}
 		edit := reprise.Edit{Path: name, Content: content}
