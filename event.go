@@ -191,7 +191,8 @@ type Event struct {
 	// counts.
 	Usage *Usage `json:"usage,omitempty"`
 	// Run is, for a start or renewal, the run that begins; it may have no files yet. Old
-	// is what gets archived for it, if that is elsewhere.
+	// is what gets archived for it, if that is elsewhere. Where something else changed the files
+	// of Run, Old is the run whose attempt was at work.
 	Run *Place `json:"run,omitempty"`
 	Old *Place `json:"old,omitempty"`
 }

@@ -104,27 +104,29 @@ func (a *Attempt) Changed(root string) (out []Changed, err error) {
 			switch {
 			case !n.counts || was >= 0 && a.Beside[was].Says.IsZero(): // nothing of it was to be settled
 			case was >= 0 && a.Beside[was].Says != n.Says:
-				out = append(out, a.doubts(a.Beside[was], "changed"))
+				out = append(out, a.doubts(a.Beside[was], "changed what its files say (%s)"))
 			case was < 0 && n.begun:
 				n.Says = reprise.Hash{}
-				out = append(out, a.doubts(n.Beside, "made"))
+				out = append(out, a.doubts(n.Beside, "made %s"))
 			}
 		}
 		for _, b := range a.Beside {
 			if b.In == in && !b.Says.IsZero() && !slices.ContainsFunc(now, func(n neighbour) bool { return n.same(b) }) && !putAway(fsys, b) {
-				out = append(out, a.doubts(b, "removed"))
+				out = append(out, a.doubts(b, removal))
 			}
 		}
 	}
 	return out, nil
 }
 
+const removal = "removed %s"
+
 // doubts is what something did to a run since the attempt began.
 func (a *Attempt) doubts(b reprise.Beside, did string) Changed {
 	return Changed{reprise.Ref(b.Run), reprise.Event{
-		Kind: reprise.StepOverstepped, By: a.Step + " of " + a.Of.ID, At: a.Began, Actor: "reprise", Run: &b.Run, Text: did + " " + b.Run.Path,
+		Kind: reprise.StepOverstepped, By: a.Step + " of " + a.Of.ID, At: a.Began, Actor: "reprise", Run: &b.Run, Old: (*reprise.Place)(&a.Of.Ref), Text: fmt.Sprintf(did, b.Run.Path),
 		Expect: []reprise.Expected{{Path: b.Run.Path, Before: b.Says, Changed: true}},
-	}, did == "removed", a.Began, a.Gen}
+	}, did == removal, a.Began, a.Gen}
 }
 
 // neighbour is a run beside another one. begun tells that something of it is done, and counts that
@@ -156,8 +158,8 @@ func besides(root, in string, own *reprise.Run) (fsys *tree.FS, out []neighbour,
 				continue
 			}
 			if r, err := reprise.Load(e.Layout, fsys, ref); err == nil && concerns(r, own) {
-				n.Says, n.counts = says(fsys, r), true
-				n.begun = !r.State.Open() || slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Status.Closed() && !hosted(fsys, r, &s) })
+				n.Says, n.counts = says(fsys, r, own.Ref), true
+				n.begun = !r.State.Open() || slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Status.Closed() && !hosted(fsys, r, &s, own.Ref) })
 			}
 			out = append(out, n)
 		}
@@ -166,16 +168,16 @@ func besides(root, in string, own *reprise.Run) (fsys *tree.FS, out []neighbour,
 }
 
 // says is a fingerprint of what the files of a run say that decides how it goes on, without its
-// steps that are runs of their own. Where there are such steps, more follows from them. It is zero
-// for a run that is over.
-func says(fsys fs.FS, r *reprise.Run) reprise.Hash {
+// steps that are runs of their own or what the run beside it does. Where there are such steps, more
+// follows from them. It is zero for a run that is over.
+func says(fsys fs.FS, r *reprise.Run, own reprise.Ref) reprise.Hash {
 	if !r.State.Open() {
 		return reprise.Hash{}
 	}
 	var b strings.Builder
-	whole := true
+	whole := !within(own.Path, r.Path)
 	for i := range r.Steps {
-		if s := &r.Steps[i]; hosted(fsys, r, s) {
+		if s := &r.Steps[i]; hosted(fsys, r, s, own) {
 			whole = false
 		} else {
 			fmt.Fprintf(&b, "step %q %q %v %t\n", s.ID, s.Title, s.Status, s.Optional)
@@ -194,8 +196,11 @@ func says(fsys fs.FS, r *reprise.Run) reprise.Hash {
 	return reprise.HashOf([]byte(b.String()))
 }
 
-// hosted reports whether a step of a run is a run of its own.
-func hosted(fsys fs.FS, r *reprise.Run, s *reprise.Step) bool {
+// hosted reports whether a step of a run is a run of its own, or a given one.
+func hosted(fsys fs.FS, r *reprise.Run, s *reprise.Step, own reprise.Ref) bool {
+	if s.ID == own.ID || s.Path == own.Path {
+		return true
+	}
 	if !r.Kind.Facts().Hosts || s.Path == "" || within(s.Path, r.Path) {
 		return false
 	}
@@ -468,7 +473,7 @@ func (v *View) believe(events []reprise.Event) {
 // said, and what was asked about that.
 func (s *Scope) withoutPutBack(r *reprise.Run, events []reprise.Event) []reprise.Event {
 	alters := func(ev reprise.Event) bool {
-		return ev.Kind == reprise.StepOverstepped && ev.Step == "" && len(ev.Expect) > 0
+		return ev.Kind == reprise.StepOverstepped && ev.Step == "" && len(ev.Expect) > 0 && ev.Old != nil
 	}
 	if !slices.ContainsFunc(events, alters) {
 		return events
@@ -477,8 +482,9 @@ func (s *Scope) withoutPutBack(r *reprise.Run, events []reprise.Event) []reprise
 	if err != nil {
 		return events
 	}
-	is := says(s.Files, now)
-	left := slices.DeleteFunc(slices.Clone(events), func(ev reprise.Event) bool { return alters(ev) && !is.IsZero() && ev.Expect[0].Before == is })
+	left := slices.DeleteFunc(slices.Clone(events), func(ev reprise.Event) bool {
+		return alters(ev) && !ev.Expect[0].Before.IsZero() && ev.Expect[0].Before == says(s.Files, now, reprise.Ref(*ev.Old))
+	})
 	if slices.ContainsFunc(left, alters) {
 		return left
 	}
