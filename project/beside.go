@@ -407,10 +407,11 @@ func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) (foun
 	if !cut {
 		return nil, nil
 	}
-	_, runs, err := gatherRuns(ctx, store.Dir(), Options{Now: now}, false, nil)
+	res, runs, err := gatherRuns(ctx, store.Dir(), Options{Now: now}, false, nil)
 	if err != nil {
 		return nil, err
 	}
+	res.files.Close()
 	logs := map[*reprise.Run]logged{}
 	for _, r := range runs {
 		if log, known := read[journalOf(store, names, r)]; known {
