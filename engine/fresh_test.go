@@ -584,7 +584,7 @@ func TestOR8_OR11_a_fresh_epic_keeps_what_it_was_given(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"title: \"Checkout\"", "execution_plan: \"docs/stories/epics/EPIC-2-EXECUTION.yaml\"", "mode: yolo", "name: \"Payment\"", "executor: \"@dev\"", "quality_gate: \"@architect\""} {
+	for _, want := range []string{"title: Checkout", "execution_plan: docs/stories/epics/EPIC-2-EXECUTION.yaml", "mode: yolo", "name: Payment", "executor: \"@dev\"", "quality_gate: \"@architect\""} {
 		if !strings.Contains(string(state), want) {
 			t.Errorf("%s is gone:\n%s", want, state)
 		}

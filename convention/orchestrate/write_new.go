@@ -274,7 +274,7 @@ func (c *recorder) afresh(name, text string) {
 		return
 	}
 	e, now := readEpic(epicRoot(f.Root())), c.ev.At.UTC().Format(time.RFC3339)
-	reset := func(at ledger.Value, status string) {
+	reset := func(at ledger.Value, status any) {
 		for _, field := range at.Entries(0) {
 			switch {
 			case field.Name == "status":
@@ -312,8 +312,10 @@ func (c *recorder) afresh(name, text string) {
 			}
 		}
 	}
-	if e.verdicts.Node != nil {
-		w.Set(e.verdicts, splice.Object{})
+	for _, gate := range e.verdicts.Entries(1) {
+		if reset(gate.Value, nil); !gate.Is(doc.Map) {
+			w.Set(gate.Value, nil)
+		}
 	}
 	if at := e.In("current_wave", "currentWave"); at.Node != nil && len(e.waves) > 0 {
 		w.Set(at, likeBefore(at, e.waves[0].name))
