@@ -204,6 +204,8 @@ type Beside struct {
 	In string `json:"in,omitempty"`
 	// Says is a fingerprint of what decides how it goes on, zero if it is over.
 	Says Hash `json:"says,omitzero"`
+	// File is the hash of the file that it lies in, zero if that is a folder.
+	File Hash `json:"file,omitzero"`
 }
 
 // AnyFile is the path of an Expected that stands for any file.

@@ -35,6 +35,9 @@ type Attempt struct {
 	// it is not the attempt's.
 	Gen    uint64
 	Beside []reprise.Beside // what the other runs said then; nil if that is not on record
+	// wrote are the files that runs wrote since then, by their journals. A run that reads one of
+	// them and whose own file is as it was says something else because of that.
+	wrote map[string]bool
 }
 
 // Changed is a run that does not say what it said when an attempt at another one began. since is
@@ -103,6 +106,7 @@ func (a *Attempt) Changed(root string) (out []Changed, err error) {
 			was := slices.IndexFunc(a.Beside, n.same)
 			switch {
 			case !n.counts || was >= 0 && a.Beside[was].Says.IsZero(): // nothing of it was to be settled
+			case was >= 0 && !n.File.IsZero() && n.File == a.Beside[was].File && slices.ContainsFunc(slices.Collect(maps.Keys(a.wrote)), func(name string) bool { return n.reads[name] }):
 			case was >= 0 && a.Beside[was].Says != n.Says:
 				out = append(out, a.doubts(a.Beside[was], "changed what its files say (%s)"))
 			case was < 0 && n.begun:
@@ -134,6 +138,7 @@ func (a *Attempt) doubts(b reprise.Beside, did string) Changed {
 type neighbour struct {
 	reprise.Beside
 	begun, counts bool
+	reads         map[string]bool
 }
 
 // same reports whether this is what was at the same place.
@@ -157,7 +162,12 @@ func besides(root, in string, own *reprise.Run) (fsys *tree.FS, out []neighbour,
 			if together(ref, own.Ref) {
 				continue
 			}
-			if r, err := reprise.Load(e.Layout, fsys, ref); err == nil && concerns(r, own) {
+			seen := &noting{FS: fsys, names: map[string]bool{}}
+			if r, err := reprise.Load(e.Layout, seen, ref); err == nil && concerns(r, own) {
+				if info, err := fs.Stat(fsys, ref.Path); err == nil && info.Mode().IsRegular() {
+					n.File, _ = HashIn(fsys, ref.Path) // what cannot be read counts as changed
+				}
+				n.reads = seen.names
 				n.Says, n.counts = says(fsys, r, own.Ref), true
 				n.begun = !r.State.Open() || slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Status.Closed() && !hosted(fsys, r, &s, own.Ref) })
 			}
@@ -359,7 +369,15 @@ func changedMeanwhile(root string, runs []*reprise.Run, logs map[*reprise.Run]lo
 			if at < 0 || log.entries[at].Generation < last || a.Beside == nil || isChild(own.Step(open.Step), runs, own) {
 				continue
 			}
-			a.Gen = log.entries[at].Generation
+			a.Gen, a.wrote = log.entries[at].Generation, map[string]bool{}
+			for _, other := range logs {
+				for _, e := range other.entries {
+					for _, f := range e.Files {
+						a.wrote[f.Path] = a.wrote[f.Path] || e.Generation >= a.Gen && !e.Event.At.Before(a.Began)
+					}
+				}
+			}
+			maps.DeleteFunc(a.wrote, func(_ string, since bool) bool { return !since })
 			changed, err := a.Changed(root)
 			if err != nil {
 				return out, err
