@@ -74,9 +74,6 @@ func (a *Activities) keepCommit(ctx context.Context, c *Checkout, commit string,
 // pushKept pushes what the worker keeps, and forgets what the remote has.
 func (a *Activities) pushKept(ctx context.Context) {
 	dir := filepath.Join(a.Mirror.Dir, "mirror.git")
-	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(keptRefs))); err != nil {
-		return // nothing was ever refused
-	}
 	list, err := git(ctx, dir, nil, "for-each-ref", "--format=%(objectname) %(refname)", keptRefs)
 	if err != nil {
 		return // it is kept

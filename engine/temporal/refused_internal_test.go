@@ -70,6 +70,12 @@ func TestA_push_that_the_remote_refuses(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	b.refuse("refs/heads/reprise/")
+	// Git packs the refs of a mirror at any time: what is kept is pushed all the same.
+	b.git(mirror, "pack-refs", "--all", "--prune")
+	a.pushKept(t.Context())
+	if b.git(b.remote, "for-each-ref", "refs/reprise/r/") == "" || b.git(mirror, "for-each-ref", keptRefs) != "" {
+		t.Error("what was kept is not on the remote once it may be")
+	}
 	_, err = a.decide(t.Context(), b.next(), DecideInput{Run: b.run})
 	b.lastsAs("a decision", err)
 	_, err = a.decide(t.Context(), b.next(), DecideInput{Run: b.run, Stop: true})
