@@ -30,7 +30,6 @@ func TestX3_every_crash_of_the_seeds_to_its_end(t *testing.T) {
 		{"orchestrate/loop-crash-in-fix", "", reprise.Complete},
 		{"orchestrate/epic-cut-off", "", reprise.Waiting}, // it lists fewer waves than it announces
 		{"orchestrate/epic-gate-review", "", reprise.Complete},
-		{"orchestrate/session-crashed", "", reprise.Complete},
 		{"orchestrate/spec-pipeline", "", reprise.Complete},
 		{"orchestrate/workflow-by-schema", "", reprise.Complete},
 		{"orchestrate/bob-between-phases", "", reprise.Complete},
