@@ -75,14 +75,12 @@ func casting(fsys fs.FS, r *reprise.Run, s *reprise.Step) map[string]string {
 	if isName(s.Role) && s.Role != cycleRoles[implement] {
 		out[cycleRoles[implement]] = s.Role
 	}
-	given, err := Epic{}.GivenOf(fsys, r)
-	if err != nil {
-		return out // the layout tells of it
-	}
-	gate, is := strings.CutPrefix(strings.TrimSpace(given["stories/"+s.ID+"/quality_gate"]), "@")
-	if gate, _, _ = strings.Cut(gate, " "); is && isName(gate) && gate != cycleRoles[review] {
-		out[cycleRoles[review]] = gate
-	}
+	readEpic(epicRoot(stateIn(fsys, r.Path))).stories(func(_ *wave, st *waveStory) {
+		gate, is := strings.CutPrefix(strings.TrimSpace(st.at.In("quality_gate").Plain()), "@")
+		if gate, _, _ = strings.Cut(gate, " "); st.id == s.ID && is && isName(gate) && gate != cycleRoles[review] {
+			out[cycleRoles[review]] = gate
+		}
+	})
 	return out
 }
 
