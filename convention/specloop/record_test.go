@@ -289,6 +289,7 @@ func TestSL4_record_in_the_template_s_columns(t *testing.T) {
 	index := string(next["specs/001-a/.workflow/index.md"].Data)
 	for _, line := range []string{
 		`| Q-C2 | specify |  | Which \| one? | a; b | Important | pending |`,
+		`| Important | G-004 | CHK004 | FR-004 | Validity | clarifying | 0 | Q-C1, Q-C2 |`, // no other column says what is asked
 		"| **Last Activity** | 2026-03-01T10:01:00Z |", "| **Loop Phase** | B1 started (2026-03-01T10:01:00Z) |",
 	} {
 		if !strings.Contains(index, line+"\n") {

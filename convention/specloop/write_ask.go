@@ -41,6 +41,9 @@ func (rec *recorder) askIndex() {
 		return
 	}
 	ev := &rec.ev
+	t, _ := questionTable.find(s.f.Doc())
+	gapColumns := []string{"Gaps", "Gap IDs", "Gap ID", "Gap"}
+	hasGaps := len(t.Header) == 0 || t.Column(gapColumns...) >= 0 // else the gaps name their questions
 	var gaps []string
 	priority := ""
 	for _, g := range s.ix.gaps {
@@ -51,11 +54,13 @@ func (rec *recorder) askIndex() {
 		if priority == "" || doc.Fold(g.priority) == "critical" {
 			priority = g.priority
 		}
-		if g.status != gapClarifying {
+		switch {
+		case g.status != gapClarifying:
 			s.setGap(g.id, "clarifying", "Pending "+ev.Question)
+		case !hasGaps && !names(g.note, ev.Question):
+			s.setGap(g.id, "clarifying", strings.TrimLeft(strings.TrimSpace(g.note)+", "+ev.Question, ", "))
 		}
 	}
-	t, _ := questionTable.find(s.f.Doc())
 	status := "pending"
 	if t.Column("Question Summary", "Gaps") >= 0 || len(t.Header) == 0 {
 		status = "awaiting_answer"
@@ -66,7 +71,7 @@ func (rec *recorder) askIndex() {
 	}
 	s.addRow(questionTable, map[string]string{
 		"ID/Question ID": ev.Question, "Question/Question Summary/Summary": cell(ev.Text, 500),
-		"Gaps/Gap IDs/Gap ID/Gap": strings.Join(gaps, ", "), "Options": optionText(ev.Options), "Status": status,
+		strings.Join(gapColumns, "/"): strings.Join(gaps, ", "), "Options": optionText(ev.Options), "Status": status,
 		"Priority": priority, "Workflow/Source": workflow,
 	})
 	if workflowOf(ev.Question, workflow) == "specify" && loopWord(s.ix.status.text) != "completed" {
@@ -95,7 +100,7 @@ func optionText(all []string) string {
 // became of it.
 func (s *indexEdit) setGap(id, word, note string) {
 	s.setRow(gapTable, id, word, "Status")
-	s.setRow(gapTable, id, note, "Resolution")
+	s.setRow(gapTable, id, note, "Resolution", "Clarification", "Clarifications")
 }
 
 // pending keeps the note of pending clarifications, where there is one.
