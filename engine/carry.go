@@ -152,19 +152,33 @@ const maxSettle = 200
 // turns only recorded: what never comes to rest is a bug, not a reason to write forever.
 func (w *work) mustMove(ops []Op) error {
 	last := w.Last
-	w.Last = ops
+	w.Last = slices.Clone(ops)
+	for i := range ops {
+		w.Last[i].Record = unnamed(ops[i].Record)
+	}
 	if slices.ContainsFunc(ops, func(op Op) bool { return !op.onlyRecords() }) {
 		w.Rounds = 0
 		return nil
 	}
 	w.Rounds++
 	switch {
-	case reflect.DeepEqual(ops, last):
+	case reflect.DeepEqual(w.Last, last):
 		return fmt.Errorf("work on %s: %s was recorded and changed nothing; it is not recorded again", w.ref.ID, ops[0].what())
 	case w.Rounds > maxSettle:
 		return fmt.Errorf("work on %s: it does not settle; the last event would be %s", w.ref.ID, ops[0].what())
 	}
 	return nil
+}
+
+// unnamed leaves the names of new questions out: each is another one, whatever it asks.
+func unnamed(events []reprise.Event) []reprise.Event {
+	events = slices.Clone(events)
+	for i := range events {
+		if events[i].Kind == reprise.QuestionAsked {
+			events[i].Question = ""
+		}
+	}
+	return events
 }
 
 // dueIn asks the playbook what to record. What the files did not take the last time is
@@ -174,7 +188,7 @@ func (w *work) dueIn(v *View) (err error) {
 		return nil // that comes first
 	}
 	v.Due, err = w.playbook.Settle(w.led.Files(), w.run, v.Decision)
-	if len(w.Last) == 1 && w.Last[0].Phase && reflect.DeepEqual(v.Due, w.Last[0].Record) {
+	if len(w.Last) == 1 && w.Last[0].Phase && reflect.DeepEqual(unnamed(v.Due), w.Last[0].Record) {
 		v.Due = nil
 	}
 	return err
