@@ -15,6 +15,7 @@ import (
 	"reprise"
 	"reprise/convention"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -156,6 +157,7 @@ func TestX8_a_stopped_run_goes_on_when_a_person_says_so(t *testing.T) {
 // which an approval was kept, used, or waits to be heard.
 func TestX2_an_approval_counts_for_the_work_that_it_was_given_for(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const flow = `name: gated
 steps:
   - {id: build, command: [sh, -c, "echo build >> built"]}

@@ -11,6 +11,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // apartHands start nothing: attempts end when the test says so.
@@ -137,6 +138,7 @@ func (h *childHands) Await(context.Context, time.Time) (*engine.End, error) {
 // (issue 19)
 func TestChild_runs_are_carried_in_parts(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	epic := workflows[slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "epic" })]
 	there := epic.project(t)
 	here := *there

@@ -180,6 +180,7 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 // REPRISE_ALL=1 plays every one in all of them.
 func TestX10_bad_agents_come_to_a_clear_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const some = 9
 	drawn := sample.Every(t, some)
 	for i, b := range bads {

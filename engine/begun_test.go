@@ -21,6 +21,7 @@ import (
 // are tried. Without REPRISE_MATRIX it is resumed from the first ones alone, in half of
 // some workflows; with REPRISE_MATRIX=all every operation is tried.
 func TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed(t *testing.T) {
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}

@@ -10,6 +10,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -18,6 +19,7 @@ import (
 // reads the list. Issue 16.
 func TestA_list_is_complete_only_once_its_file_says_so(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const list = "specs/001-a/tasks.md"
 	behind := 0
 	work := func(dir string, f fault, ops *int) {

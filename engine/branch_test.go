@@ -8,12 +8,14 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // AC9 X4: what an agent committed counts once it is on the branch of the build, which is
 // what is merged. Where it follows from that, it is brought there; else the step is open.
 func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const commit = `"$ACTOR" act; git add src; git commit -q -m work -m "$REPRISE_TRAILER"; `
 	for name, c := range map[string]struct {
 		script string

@@ -16,6 +16,7 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 	"reprise/journal"
 	"reprise/settings"
 )
@@ -64,6 +65,7 @@ func paid(dir, home string, launched *atomic.Int32, disk func(durable.FS) durabl
 // were cut off is read from their transcripts, everything else from the journal.
 func TestA_budget_stops_where_it_should_through_a_kill(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	from := repository(t)
 	put(t, from, "flow.yaml", costly)
 	git(t, from, "add", "-A")

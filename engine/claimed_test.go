@@ -12,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -108,6 +109,7 @@ func TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing(t *testing.T
 // from them before a person had a say, and what they say is done.
 func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for answer, want := range map[string]string{"it is done": "C", "do it": "B C"} {
 		for _, steps := range [][]string{{"b"}, {"b", "c"}} {
 			t.Run(fmt.Sprint(answer, steps), func(t *testing.T) {

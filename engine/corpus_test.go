@@ -16,6 +16,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 	"reprise/journal"
 	"reprise/project"
 )
@@ -29,6 +30,7 @@ const corpus = "../../shared/corpus"
 // nothing but what an event means: what we do not know stays.
 func TestX4_real_state_is_worked_on_without_collateral_damage(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("works on real projects: left out by -short")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // TestL1_X8_what_an_earlier_attempt_committed_is_work_of_the_step: an attempt commits
@@ -15,6 +16,7 @@ import (
 // made nothing has failed, also where a step was accepted before and is done again.
 func TestL1_X8_what_an_earlier_attempt_committed_is_work_of_the_step(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const commits = `echo a > a.txt; git add a.txt; git -c user.name=t -c user.email=t@example.org commit -q -m made -m "$REPRISE_TRAILER"; `
 	const plainly = `echo a > a.txt; git add a.txt; git -c user.name=t -c user.email=t@example.org commit -q -m made; `
 	for how, c := range map[string]struct {

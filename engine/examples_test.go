@@ -6,6 +6,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -13,6 +14,7 @@ import (
 // where it stands.
 func TestX8_examples_to_their_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, c := range []struct {
 		example, id string
 		state       reprise.State

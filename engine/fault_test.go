@@ -16,6 +16,7 @@ import (
 	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/internal/durable/crashfs"
+	"reprise/internal/sample"
 )
 
 // faulty is a workflow with a role, a command and a milestone, all done in this process
@@ -89,6 +90,7 @@ func workFaulty(t testing.TB, dir string, disk func(durable.FS) durable.FS) (out
 // A few of the operations are drawn with a seed; REPRISE_ALL takes them all.
 func TestEvery_error_of_the_disk_is_said_and_ends_within_a_bound(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	from := repository(t)
 	put(t, from, "flow.yaml", faulty)
 	git(t, from, "add", "-A")

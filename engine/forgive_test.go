@@ -10,6 +10,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -42,6 +43,7 @@ func noLuck(n int64) *agent.Result {
 // once they say so: also one that its files do not keep, and one of a run below.
 func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, c := range []struct{ workflow, step, parked string }{
 		{"sdc", "implement", ""},
 		{"build", "qa-review", ""},
@@ -153,6 +155,7 @@ steps:
 // What a person says about single steps counts together, in any way to continue.
 func TestOR3_LR8_from_and_skip_are_heeded_together(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, c := range map[string]struct {
 		choice engine.Choice
 		want   string // launched after that

@@ -46,6 +46,7 @@ func TestLR6_planning_is_not_started_afresh(t *testing.T) {
 // tasks: that is a person's.
 func TestOR9_fresh_begins_again(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, w := range workflows {
 		if w.kind == reprise.KindTasks {
 			continue
@@ -355,6 +356,7 @@ func archivedAs(t *testing.T, dir string) map[string][]string {
 // the operations before that only some are tried, and one in four behind it.
 // REPRISE_MATRIX=1 does it with every workflow, REPRISE_MATRIX=all before every operation.
 func TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end(t *testing.T) {
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}
@@ -381,6 +383,7 @@ func TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end(t *testing.T)
 // another place and with another journal.
 func TestO1_OR9_a_fresh_start_in_another_place_is_carried_to_its_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}

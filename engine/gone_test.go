@@ -113,6 +113,7 @@ func state(t *testing.T, dir, at string) string {
 // what was there; then it comes to its end, and nothing is done twice.
 func TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	drawn := sample.Every(t, 4)
 	for i, w := range workflows {
 		for _, steps := range []int{1, 2} {

@@ -5,6 +5,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // TestO1_a_failed_attempt_makes_nothing_finished_run_again: the first attempt at
@@ -12,6 +13,7 @@ import (
 // of others, which stays done.
 func TestO1_a_failed_attempt_makes_nothing_finished_run_again(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, w := range workflows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

@@ -327,6 +327,7 @@ func repaired(t *testing.T, dir string, ref reprise.Ref) {
 // the run before.
 func TestX8_a_run_that_is_held_is_judged_as_one_that_is_read_again(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	archives, err := filepath.Glob("../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatal(len(archives), err)

@@ -13,6 +13,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // held is an engine whose agent does its work and then keeps git from committing it,
@@ -56,6 +57,7 @@ const stale = `touch -d "1 hour ago" `
 // index is what it was, and whoever continues once git can only commits.
 func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, block := range map[string]string{
 		"index":  stale + `.git/index.lock`,
 		"head":   stale + `.git/HEAD.lock`,
@@ -242,6 +244,7 @@ func named(sum *engine.Summary, file string) bool {
 // attempt whose end is on record is not made again.
 func TestO1_O4_killed_while_work_cannot_be_committed(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}

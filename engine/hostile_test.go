@@ -22,6 +22,7 @@ import (
 	"reprise/convention/conventiontest"
 	"reprise/engine"
 	evil "reprise/internal/hostile"
+	"reprise/internal/sample"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -71,6 +72,7 @@ func (s recorded) Wait() agent.Result { return s.r }
 // engine work on what comes of it. REPRISE_ALL=1 takes every value.
 func TestX9_S4_hostile_text_in_every_field(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	var started atomic.Int64
 	t.Cleanup(func() {
 		if t.Logf("%d agents were started", started.Load()); started.Load() < 50 {
@@ -299,6 +301,7 @@ func safeCommits(t *testing.T, name, dir string) {
 // TestX9_commits_say_clean_lines commits work whose description is hostile.
 func TestX9_commits_say_clean_lines(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for i, payload := range evil.Payloads {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 const awaiting = `name: awaiting
@@ -222,6 +223,7 @@ func TestO3_D5_every_damaged_line_is_told_of(t *testing.T) {
 // they wrote as it is.
 func TestX3_a_person_changes_the_inbox_while_an_answer_is_taken_in(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, c := range map[string]struct {
 		change func(o *office, line string)
 		left   func(o *office, line string) string // what the inbox holds at the end

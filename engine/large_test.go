@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"reprise"
+	"reprise/internal/sample"
 )
 
 // X8: what a step leaves may be an archive, an image or a model. No size keeps a step
@@ -13,6 +14,7 @@ import (
 // it or from a person, from being started.
 func TestX8_outputs_may_be_large(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, there := range map[string]bool{"made": false, "there before": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // TestO4_a_commit_holds_what_earlier_attempts_changed: an attempt that is not
@@ -16,6 +17,7 @@ import (
 // whose end no one saw cannot be told from a person's: that is said, not committed.
 func TestO4_a_commit_holds_what_earlier_attempts_changed(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const stop = "touch .git/here; sleep 30"
 	for how, c := range map[string]struct {
 		end       string // of the first attempt

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -29,6 +30,7 @@ steps:
 // done twice before a person had a say, and what they say is done.
 func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, cut := range []int{0, 20} {
 		for answer, want := range map[string]string{"it is done": "A C", "do it again": "A C A"} {
 			t.Run(fmt.Sprint(cut, answer), func(t *testing.T) {
@@ -136,6 +138,7 @@ echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
 // and not passed over before a person had a say.
 func TestA_list_that_lost_a_tick_asks_before_anything_is_started(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const file = "specs/001-x/tasks.md"
 	list := func(boxes ...string) string {
 		text := "# Tasks: X\n\n"

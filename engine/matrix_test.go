@@ -421,6 +421,7 @@ func parallel[T any](workers int, items []T, do func(T)) {
 // must lie before it in its function, or after it.
 func TestO1_marks_lie_between_operations(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	documented := get(t, "..", "docs/explanation/durability.md")
 	ways := map[string][]int{}
 	for _, name := range []string{"file", "graph", "spec-loop"} {

@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/worktree"
 )
 
@@ -15,6 +16,7 @@ import (
 // before and after, and a build with open items stays open, which is said.
 func TestAC9_a_merge_names_its_target(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const at, branch = ".auto-claude/specs/001-health", "auto-claude/001-health"
 	for name, c := range map[string]struct {
 		base, on string

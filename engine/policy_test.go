@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -116,6 +117,7 @@ steps:
 // calls done as soon as its file is there.
 func TestAC6_X4_half_a_file_is_done_again(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, c := range []struct {
 		layout string
 		kind   reprise.Kind

@@ -157,6 +157,7 @@ func choicesFor(r *reprise.Run) []engine.Choice {
 // step. One way in eleven is drawn, others for each workflow.
 func TestX10_O2_a_preview_of_a_choice_is_what_it_does(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	drawn := sample.Every(t, 11)
 	for k, w := range workflows {
 		for name, after := range map[string]int{"middle": 2, "end": 100} {

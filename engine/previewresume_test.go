@@ -76,6 +76,7 @@ func (w workflow) stopped(t *testing.T, after int) (e *engine.Engine, ref repris
 // drawn, others for each workflow.
 func TestX10_O2_a_preview_of_a_resume_is_what_resuming_does(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	drawn := sample.Every(t, 5)
 	for i, w := range workflows {
 		for after := 1; after <= 5; after++ {

@@ -12,6 +12,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/flow"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -100,6 +101,7 @@ steps:
 // nothing is changed; starting afresh with the file as it is works.
 func TestEV9_a_changed_file_that_does_not_fit_is_refused(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const a, b, c = "  - {id: a, command: [sh, -c, \"echo A >> launched\"]}\n", "  - {id: b, needs: [a], command: [\"true\"]}\n", "  - {id: c, needs: [b], command: [\"true\"]}\n"
 	for name, tc := range map[string]struct{ steps, want string }{
 		"a done step is gone":       {"  - {id: b, command: [\"true\"]}\n" + c, "a is done and is not in it"},
@@ -150,6 +152,7 @@ func TestEV9_a_finished_run_does_not_heed_its_file(t *testing.T) {
 // each operation by which it takes a changed file over, and lets another one continue:
 // what comes of it is what comes of an undisturbed one, and it is taken over once.
 func TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end(t *testing.T) {
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -15,6 +16,7 @@ import (
 // in a repository, and twice: what was carried to its end is left alone.
 func TestX3_every_crash_of_the_seeds_to_its_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, c := range []struct {
 		archive string
 		run     string

@@ -182,6 +182,7 @@ func TestLR8_a_group_that_is_not_certain_is_not_skipped(t *testing.T) {
 // TestLR8_X10_a_preview_of_a_skipped_group_is_what_it_does.
 func TestLR8_X10_a_preview_of_a_skipped_group_is_what_it_does(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	drawn := sample.Every(t, 3) // one way in three is drawn, others for each state
 	for name, change := range map[string]func(*testing.T, string){
 		"whole": func(*testing.T, string) {},
@@ -232,6 +233,7 @@ func TestLR8_X10_a_preview_of_a_skipped_group_is_what_it_does(t *testing.T) {
 // REPRISE_MATRIX=all kills before every operation.
 func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}

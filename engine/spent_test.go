@@ -6,6 +6,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -14,6 +15,7 @@ import (
 // where more attempts are allowed since, it is continued, and both say so.
 func TestX1_what_is_parked_is_judged_so(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, w := range workflows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

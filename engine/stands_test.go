@@ -11,12 +11,14 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // What an accepted step left and something else than the run changed is asked about
 // before anything builds on it; what the run changed itself is not.
 func TestNothing_builds_on_an_output_that_something_else_changed(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	const flow = `name: f
 steps:
   - {id: a, outputs: [out/a], command: [sh, -c, "echo A >> log; mkdir -p out; echo a > out/a"]}

@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // workflow is one kind of run with what it is started from.
@@ -108,6 +109,7 @@ func answering(_ context.Context, q reprise.Question) (string, bool) {
 
 func TestOR11_EV9_AC9_SL9_LR9_every_workflow_from_nothing_to_the_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, w := range workflows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

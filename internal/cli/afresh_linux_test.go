@@ -18,6 +18,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/durable"
 	"reprise/internal/durable/crashfs"
+	"reprise/internal/sample"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -59,6 +60,7 @@ func TestHelper_starts_afresh_and_is_killed(t *testing.T) {
 // person types after a fresh start was killed.
 func TestOR9_O1_a_fresh_start_that_was_killed_is_listed_and_resumed(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, layout := range []string{"eventrun", "autoclaude", "specloop", "longrun"} {
 		t.Run(layout, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"reprise/internal/sample"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 // there, as is what runs below it wrote: every file is as it was, in every convention.
 func TestX7_a_fresh_start_is_undone_completely(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell for the agents")
 	}

@@ -114,6 +114,7 @@ func waits(name string) error {
 // bounded memory.
 func TestNothing_in_the_place_of_a_state_file_stalls_or_takes_all_memory(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	tried, i := sample.Every(t, 48), 0
 	for _, layout := range []string{"autoclaude", "eventrun", "longrun", "gsd", "orchestrate", "specloop"} {
 		root := os.DirFS("../../examples/" + layout)

@@ -44,6 +44,7 @@ func sound(t *testing.T, b *webtest.Browser, host string) {
 // Every page on all examples, in light and dark, by keyboard alone.
 func TestBrowser_every_page_is_sound_and_works_by_keyboard(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	b := webtest.Open(t)
 	s := servedAt(t, nil, examplesCopy(t))
 	b.Size(1280, 900, false)
@@ -140,6 +141,7 @@ steps:
 // the page.
 func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	b := webtest.Open(t)
 	dir := shop(t, pagedFlow)
 	env := append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
@@ -218,6 +220,7 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 // as a whole, and one that is in use can no longer be sent once it is about something else.
 func TestBrowser_a_form_sends_what_it_shows(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	b := webtest.Open(t)
 	dir := shop(t, `
 name: two
@@ -270,6 +273,7 @@ steps:
 // of it.
 func TestBrowser_thousands_of_runs_and_a_long_output_stay_smooth(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	runs, size := 250, 1<<20
 	if sample.All() {
 		runs, size = 5000, 100<<20
@@ -320,6 +324,7 @@ func TestBrowser_thousands_of_runs_and_a_long_output_stay_smooth(t *testing.T) {
 // State that is full of payloads runs nothing in a real browser, and asks for nothing.
 func TestBrowser_runs_nothing_from_state(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	b := webtest.Open(t)
 	dir := t.TempDir()
 	payloads := []string{"<script>window.pwned=1</script>", "<img src=//evil.example onerror=window.pwned=1>", "<svg onload=window.pwned=1><style>*{display:none}</style>", "</title><script>window.pwned=1</script>", "\" autofocus onfocus=\"window.pwned=1"}

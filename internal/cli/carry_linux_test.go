@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reprise/internal/sample"
 	"slices"
 	"strings"
 	"syscall"
@@ -192,6 +193,7 @@ func touch(t *testing.T, dir, name string) {
 
 func TestO1_O4_a_killed_workflow_goes_on_where_it_stopped(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir, home, s := underWay(t)
 	s.signal(syscall.SIGKILL)
 	s.end()

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,13 +60,11 @@ func TestMain(m *testing.M) {
 // the long ones is drawn; make nightly runs all, and so does a -run that names one.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files := scripts(t, "testdata/script")
-	drawn := sample.Every(t, 3)
-	for i, file := range scripts(t, "testdata/script/long") {
-		if drawn(i) || flag.Lookup("test.run").Value.String() != "" {
-			files = append(files, file)
-		}
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
+	files = slices.DeleteFunc(files, func(file string) bool { return !sample.Turn(t, file) })
 	testscript.Run(t, testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
@@ -87,15 +86,6 @@ func TestScripts(t *testing.T) {
 			"printf": printf,
 		},
 	})
-}
-
-func scripts(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(dir, files, err)
-	}
-	return files
 }
 
 // exits CODE CMD…: the command must end with that code.

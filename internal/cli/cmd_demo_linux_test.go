@@ -19,6 +19,7 @@ import (
 // everything to its end. A commit tries some of the layouts, a night all.
 func TestX10_demo_of_every_layout(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	drawn := sample.Every(t, 3)
 	for i, p := range demo.Plays() {
 		if !drawn(i) {
@@ -66,6 +67,7 @@ func TestX10_demo_ends_with_the_code_of_its_signal(t *testing.T) {
 
 func TestX10_demo_for_programs(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	s := program(t, t.TempDir(), t.TempDir(), "demo", "--json", "--keep=false", "--dir", dir, "--pause", "20ms")
 	if code := s.end(); code != 0 {
@@ -138,6 +140,7 @@ func performed(text string) []string {
 // demo is one of its lines, in this order; "…" stands for lines left out.
 func TestX10_readme_shows_the_demo(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	raw, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

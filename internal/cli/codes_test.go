@@ -19,6 +19,7 @@ import (
 // twelve scenarios is tried, all with REPRISE_ALL. (issue 15, items 4, 7 and 10)
 func TestCheck_a_dry_run_and_resume_end_with_one_code_where_nothing_is_started(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	archives, err := filepath.Glob("../../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatalf("%d scenarios, %v", len(archives), err)

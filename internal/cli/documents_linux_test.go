@@ -16,6 +16,7 @@ import (
 
 	"reprise/flow"
 	"reprise/internal/cli"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -158,6 +159,7 @@ func unknown(words []string) string {
 // demo has a test of its own.
 func TestDocuments_show_what_the_program_prints(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	top := filepath.Dir(examplesCopy(t))
 	bin := t.TempDir()
 	if err := os.Symlink(os.Args[0], filepath.Join(bin, "reprise")); err != nil {

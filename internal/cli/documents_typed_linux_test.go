@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reprise/internal/demo"
+	"reprise/internal/sample"
 )
 
 // scene is where the lines of a block are typed.
@@ -77,6 +78,7 @@ var asked = [][2]string{{"[y/N] ", "y\n"}, {"Your choice (1-", "1\n"}, {"Answer 
 // it is there for: the program neither refuses it nor fails.
 func TestDocuments_can_be_followed_by_typing_what_they_say(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	bin, top := t.TempDir(), t.TempDir()
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {

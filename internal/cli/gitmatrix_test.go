@@ -13,6 +13,7 @@ import (
 
 	"reprise"
 	"reprise/internal/gitx/gittest"
+	"reprise/internal/sample"
 	"reprise/report"
 )
 
@@ -95,6 +96,7 @@ func (r *repo) spoil(name string) {
 // TestX6_git_matrix: what check says in every state git can be in.
 func TestX6_git_matrix(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, c := range map[string]struct {
 		make func(r *repo) (dir string)
 		want []string // codes that must be there

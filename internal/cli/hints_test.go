@@ -36,6 +36,7 @@ const (
 // or name what is not there, and what is refused must not lead back to itself for ever.
 func TestEvery_command_that_is_named_works_when_pasted(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell to paste into")
 	}

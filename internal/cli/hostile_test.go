@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	evil "reprise/internal/hostile"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -19,6 +20,7 @@ import (
 // takes every value.
 func TestX9_hostile_text_on_the_terminal(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	nth := 41
 	if os.Getenv("REPRISE_ALL") != "" {
 		nth = 1

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"reprise/internal/gitx/gittest"
+	"reprise/internal/sample"
 	"strings"
 	"syscall"
 	"testing"
@@ -425,6 +426,7 @@ steps:
 // certain the prompt does not offer it and says why.
 func TestLR8_a_task_group_is_skipped_at_the_prompt(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, said := range []string{"2", "skip-group"} {
 		dir := shop(t, "")
 		if err := os.CopyFS(dir, os.DirFS("../../examples/longrun")); err != nil {

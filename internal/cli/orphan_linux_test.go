@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"reprise/internal/sample"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,7 @@ func (w *waiting) said() string { return content(filepath.Dir(w.file), filepath.
 // Those who look say so, and whoever wants to continue says what it waits for.
 func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir, home := shop(t, orphanFlow), t.TempDir()
 	s := program(t, dir, home, "run", "flow.yaml", "--trust", "--id", "alone", "--mode", "autopilot")
 	eventually(t, func() bool { return exists(dir, "keeper") })

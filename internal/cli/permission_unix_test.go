@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reprise/internal/sample"
 	"slices"
 	"strings"
 	"syscall"
@@ -120,6 +121,7 @@ func nobody(t *testing.T) func(dir string, args ...string) (out []byte, told str
 // there" nor safe.
 func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	run := nobody(t)
 	const project, state, log = ".", ".auto-claude", ".reprise/journal/LOG"
 	for _, tc := range []struct {

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"reprise"
+	"reprise/internal/sample"
 )
 
 // updating tells whether the golden files of the presentations are rewritten. The flag is
@@ -263,6 +264,7 @@ func TestX10_colour_only_repeats(t *testing.T) {
 // Every width from the narrowest up holds, not only the two of the goldens.
 func TestX9_no_line_is_wider_than_the_terminal(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, show := range presentations() {
 		for columns := 40; columns <= 200; columns += 7 {
 			harmless(t, render(show, columns, false), columns)

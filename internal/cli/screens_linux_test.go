@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/cli"
 	"reprise/internal/gitx/gittest"
+	"reprise/internal/sample"
 )
 
 // screen is the program on the screen of a real terminal, tmux.
@@ -102,6 +103,7 @@ func (s *screen) shows(wants ...string) string {
 // Issue 17: every screen at 80 by 24 and at 120 by 40, as a terminal shows it.
 func TestScreens(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir, dated := examplesCopy(t), append([]string{"PAGER="}, fixedNow...)
 	home := t.TempDir()
 	worked := shop(t, askingFlow)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reprise/internal/sample"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,7 @@ func told(text, secret string) (string, bool) {
 // and looks for them in everything that tells of sessions.
 func TestS4_secrets_of_sessions_are_in_no_output(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

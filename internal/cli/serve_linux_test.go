@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"reprise"
+	"reprise/internal/sample"
 	"reprise/report"
 )
 
@@ -76,6 +77,7 @@ func browsed(t *testing.T, s servedProgram) func(path string) string {
 
 func TestThe_pages_say_what_the_commands_say(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir := examplesCopy(t)
 	get := browsed(t, servedAt(t, nil, dir))
 	said := func(doc any, args ...string) {

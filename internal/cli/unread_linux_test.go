@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"reprise/internal/sample"
 	"strconv"
 	"strings"
 	"syscall"
@@ -53,6 +54,7 @@ func unread(t *testing.T, dir, home string, both bool, args ...string) (s *start
 
 func TestX10_O1_work_that_nobody_reads_of_is_stopped_cleanly(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, c := range map[string]struct {
 		both bool
 		args []string

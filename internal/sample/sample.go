@@ -3,6 +3,10 @@
 package sample
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
+	"hash/fnv"
 	"os"
 	"strconv"
 	"sync"
@@ -37,4 +41,29 @@ func Every(t testing.TB, n int) func(i int) bool {
 	}
 	first := int(Seed(t) % uint64(n))
 	return func(i int) bool { return i%n == first }
+}
+
+// Drawn skips a test that takes long unless it is its turn.
+func Drawn(t testing.TB) {
+	t.Helper()
+	if !Turn(t, t.Name()) {
+		t.Skip("another test was drawn; REPRISE_DRAW=1 tries all of them, -run those that it names")
+	}
+}
+
+// Turn reports whether it is the turn of one of many cases that take long, by its name: of one in
+// REPRISE_DRAW, which is 3 unless it is set. All of them are tried under All, and where -run names
+// what is to be tried.
+func Turn(t testing.TB, name string) bool {
+	t.Helper()
+	n, err := strconv.ParseUint(cmp.Or(os.Getenv("REPRISE_DRAW"), "3"), 10, 64)
+	if err != nil || n == 0 {
+		t.Fatalf("REPRISE_DRAW=%s is not how many cases one is drawn from", os.Getenv("REPRISE_DRAW"))
+	}
+	if run := flag.Lookup("test.run"); n == 1 || All() || run != nil && run.Value.String() != "" {
+		return true
+	}
+	sum := fnv.New64a()
+	fmt.Fprint(sum, name, Seed(t))
+	return sum.Sum64()%n == 0
 }
