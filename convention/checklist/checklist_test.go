@@ -159,6 +159,7 @@ func TestA_list_of_an_own_family_is_recorded_and_worked_through(t *testing.T) {
 
 func TestDamaged_lists_are_never_read_as_done(t *testing.T) {
 	t.Parallel()
+	pick.Drawn(t)
 	drawn := map[string]bool{}
 	third := pick.Every(t, 3)
 	for i, f := range checklist.Families() {
@@ -259,6 +260,7 @@ func TestA_task_whose_attempt_was_cut_off_stays_begun(t *testing.T) {
 
 func TestA_list_is_worked_through_whatever_instruction_the_engine_dies_at(t *testing.T) {
 	t.Parallel()
+	pick.Drawn(t)
 	each(t, func(t *testing.T, f checklist.Family, s sample) {
 		p := playtest.Player{
 			Layout: checklist.New(f), Book: checklist.NewPlaybook(f), Ref: reprise.Ref{Layout: f.Name, Kind: reprise.KindTasks, ID: s.run, Path: s.list},

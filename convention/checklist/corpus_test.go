@@ -27,6 +27,7 @@ const tried = 2
 
 func TestFinishing_a_task_of_a_real_list_changes_only_its_status(t *testing.T) {
 	t.Parallel()
+	pick.Drawn(t)
 	if testing.Short() {
 		t.Skip("reading every version of hundreds of lists takes a while")
 	}

@@ -24,13 +24,14 @@ import (
 // of each reading: no panic, no error, the same answer twice, nothing written,
 // nothing silently gone, and nothing more finished than before.
 //
-// Files are cut at the borders of their tokens and at random places; with
-// REPRISE_ALL=1 at every byte.
+// It takes long: one in three is drawn. Files are cut at the borders of their tokens and at
+// random places; with REPRISE_ALL=1 at every byte.
 //
 // Where a convention knows its files by their text alone, foreign tells of a text
 // that it is no one's: the run of a file that was damaged into one may be gone.
 func Conform(t *testing.T, l reprise.Layout, sample fstest.MapFS, foreign ...func(text []byte) bool) {
 	t.Helper()
+	draw.Drawn(t)
 	intact := readIntact(t, l, sample)
 	intact.foreign = foreign
 	names := slices.Sorted(maps.Keys(sample))

@@ -9,6 +9,7 @@ import (
 	"reprise/convention/conventiontest"
 	"reprise/convention/longrun"
 	"reprise/convention/playtest"
+	"reprise/internal/sample"
 )
 
 var planning = reprise.Ref{Layout: "longrun", ID: "planning", Path: ".planning", Kind: reprise.KindPlans}
@@ -17,6 +18,7 @@ var planning = reprise.Ref{Layout: "longrun", ID: "planning", Path: ".planning",
 // next phase that no one has planned, and its only plan.
 func TestLR9_a_planning_project_from_mid_phase_to_the_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	tree := conventiontest.LoadFS(t, "testdata/play/gsd-mid-phase.txtar")
 	p := player()
 	p.Ref = planning

@@ -7,10 +7,12 @@ import (
 	"reprise"
 	"reprise/convention/longrun"
 	"reprise/convention/playtest"
+	"reprise/internal/sample"
 )
 
 func TestX2_every_scenario_of_the_layout_comes_to_rest(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	playtest.ComesToRest(t, longrun.New(), longrun.NewPlaybook(), func(scenario string, _ fstest.MapFS, _ reprise.Ref) bool {
 		switch scenario {
 		case "lr2-broken-checkpoint", "lr1-history-broken", "gsd-state-stacked":

@@ -135,6 +135,7 @@ var hostile = []string{
 // file, and asks that nothing else reads otherwise afterwards.
 func TestLR9_Hostile(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, name := range []string{"second-version", "questions", "second-checkpoint", "gsd-questions"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +154,7 @@ func TestLR9_Hostile(t *testing.T) {
 // with other line ends and a byte order mark.
 func TestLR9_EveryScenario(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	files, err := filepath.Glob("testdata/scenarios/*.txtar")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d scenarios, %v", len(files), err)
