@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -298,3 +299,8 @@ type Mender interface {
 // ErrCannotRecord means that a layout's files have no place for an event; the journal
 // still holds it.
 var ErrCannotRecord = errors.New("its files have no place for this event")
+
+// Unended says of the start of an attempt that nothing tells how it ended.
+func (ev *Event) Unended() string {
+	return fmt.Sprintf("%s: attempt %d was started at %s and its end is not on record", ev.Step, ev.Attempt, ev.At.UTC().Format("2006-01-02 15:04 MST"))
+}

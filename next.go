@@ -190,7 +190,11 @@ func (r *Run) waits(a Action) (out []string) {
 	if a != Ask && a != Start || filed != NotStarted && filed != Interrupted {
 		return nil
 	}
-	for _, q := range r.PendingQuestions() {
+	asked := r.PendingQuestions()
+	for _, a := range r.Asks {
+		asked = append(asked, a.Question())
+	}
+	for _, q := range asked {
 		s := r.Step(cmp.Or(q.By, q.Subject))
 		if s == nil || s.Status.Closed() {
 			return nil

@@ -270,6 +270,17 @@ type Change struct {
 	Worktree  string // the checkout it is in, "" for the project's own
 }
 
+// Says says what git shows of the file.
+func (c Change) Says() string {
+	switch {
+	case c.Conflict:
+		return c.Path + " is in conflict"
+	case c.Untracked:
+		return c.Path + " is new and in no commit"
+	}
+	return c.Path + " is changed and not committed"
+}
+
 // Branch is one local branch.
 type Branch struct {
 	Name          string

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise"
 )
@@ -146,7 +145,7 @@ func (g *gathering) attempts() {
 		if ev, ok := held[step]; ok && open[step].Attempt == ev.Attempt {
 			g.add(Progress, fmt.Sprintf("%s: attempt %d ended well and its work is not committed: %s; `reprise resume` commits it, and it must not be done again", step, ev.Attempt, ev.Text), journal(ev.Seq))
 		} else if ev, ok := open[step]; ok {
-			g.add(Unknown, fmt.Sprintf("%s: attempt %d was started at %s and its end is not on record", step, ev.Attempt, clock(ev.At)), journal(ev.Seq))
+			g.add(Unknown, ev.Unended(), journal(ev.Seq))
 		}
 		if ev, ok := cut[step]; ok {
 			g.add(Progress, fmt.Sprintf("%s: attempt %d was cut off: %s", step, ev.Attempt, ev.Text), journal(ev.Seq))
@@ -156,8 +155,6 @@ func (g *gathering) attempts() {
 		}
 	}
 }
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
 // calls tells what sessions set out to do without a result on record.
 func (g *gathering) calls() {
@@ -220,18 +217,11 @@ func (g *gathering) changes() {
 		g.add(Changed, "a "+git.Operation+" is under way in the repository", "git status")
 	}
 	for _, c := range git.Changed {
-		what := "is changed and not committed"
-		switch {
-		case c.Conflict:
-			what = "is in conflict"
-		case c.Untracked:
-			what = "is new and in no commit"
-		}
 		from := "git status"
 		if c.Worktree != "" {
 			from += " in " + c.Worktree
 		}
-		g.add(Changed, c.Path+" "+what, from)
+		g.add(Changed, c.Says(), from)
 	}
 	if git.ChangedMore > 0 {
 		g.add(Changed, fmt.Sprintf("%d more files are changed", git.ChangedMore), "git status")

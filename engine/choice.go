@@ -190,7 +190,7 @@ func (w *work) restart(ctx context.Context, l look) (bool, error) {
 	if done, err := w.resumeRun(ctx, l); done || err != nil {
 		return done, err
 	}
-	if err := w.record(ctx, resetBy(step)); err != nil {
+	if err := w.recordAll(ctx, append([]reprise.Event{resetBy(step)}, w.settles(step, saidRerun)...)...); err != nil {
 		return false, err
 	}
 	return false, w.load()

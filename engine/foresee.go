@@ -48,6 +48,12 @@ func (e *Engine) prospect(ctx context.Context, ref reprise.Ref, unrecorded []rep
 		sum := last.sum
 		out.Starts, out.Stops, out.Finishes = starts.units, sum.State == reprise.Stopped, sum.Action == reprise.Finish
 		out.Holds = len(starts.units)+len(asked) == 0 && last.decide().Holds(last.run)
+		out.Steps = starts.steps
+		for _, open := range starts.open {
+			if end := last.lastOf(open.Step); end == reprise.StepFinished || end == reprise.StepSkipped {
+				out.Settled = append(out.Settled, open.Step)
+			}
+		}
 	}
 	return out, err
 }
@@ -94,7 +100,7 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []repr
 		return nil, nil, err
 	}
 	w.Parallel = math.MaxInt // what is asked does not depend on the settings
-	hands := &foresight{previewHands: &previewHands{work: w, preview: p}}
+	hands := &foresight{previewHands: &previewHands{work: w, preview: p}, open: w.hist.Open()}
 	w.hands = hands
 	if _, err := w.caughtUp(ctx, p); err != nil {
 		return nil, nil, err
@@ -129,11 +135,14 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []repr
 	return p.asked, hands, nil
 }
 
-// foresight are hands for which every attempt stays at work. unserved is why none of them
-// could be started, or one that comes later, nil if nothing is known to be in the way.
+// foresight are hands for which every attempt stays at work. open are the attempts without an
+// end on record, steps those that units are started for. unserved is why none of them could
+// be started, or one that comes later, nil if nothing is known to be in the way.
 type foresight struct {
 	*previewHands
+	open     []reprise.Event
 	units    []reprise.Unit
+	steps    []string
 	served   bool
 	unserved error
 }
@@ -152,7 +161,7 @@ func (h *foresight) Prepare(ctx context.Context, f *Attempt) error {
 
 // Start implements Hands.
 func (h *foresight) Start(_ context.Context, f *Attempt) error {
-	h.units = append(h.units, f.Unit)
+	h.units, h.steps = append(h.units, f.Unit), append(h.steps, f.Step)
 	if h.served || f.Child != nil {
 		h.served = true
 		return nil

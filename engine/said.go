@@ -24,6 +24,7 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 		if err != nil {
 			return nil, err
 		}
+		again = append(again, w.settles(w.choice.From, saidRerun)...)
 		events = append(again, withdrawals(w.known(), "the step it was about is done again", w.restingOn(w.choice.From))...)
 	}
 	out := w.choice.Skip
@@ -35,6 +36,9 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 		if !slices.Contains(out, ev.Step) {
 			out, events = append(slices.Clip(out), ev.Step), append(events, ev)
 		}
+	}
+	for _, step := range out {
+		events = append(events, w.settles(step, saidSkip)...)
 	}
 	if events = append(events, closed...); len(out)+len(closed) == 0 {
 		return events, nil
@@ -183,8 +187,9 @@ func resetBy(step string) reprise.Event {
 
 // resetsFrom are the events that reset steps to begin at one of them: the step, what
 // comes after it, and what failed or was cut off there or in a stage that the files do
-// not keep. If the step is not done, done steps do not rest on it and stay. It is an
-// error if the files cannot take it back.
+// not keep. If the step is not done, done steps do not rest on it and stay, and so does
+// another one that only a person can tell of: they are still asked. It is an error if the
+// files cannot take the step back.
 func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
@@ -200,7 +205,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 		if !slices.Contains(stages, step) {
 			stages = append(stages, step)
 		}
-		return resetsOf(stages), nil
+		return w.resetsOf(stages, step), nil
 	}
 	events, back, err := w.resetsAt(ctx, at)
 	cutOff := w.hist.Step(step).Open != nil && w.hist.Step(step).Held == nil // it is open, whatever they say
@@ -226,7 +231,7 @@ func (w *work) resetsAt(ctx context.Context, at int) (events []reprise.Event, ba
 	}
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
-	events = resetsOf(append(w.tiredStages(), again...))
+	events = w.resetsOf(append(w.tiredStages(), again...), step)
 	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), events)
 	if err != nil {
 		return nil, false, fmt.Errorf("begin at %s: %w", step, err)
@@ -264,12 +269,45 @@ func (w *work) insteadOf(ctx context.Context, at int) string {
 	return "`reprise check RUN --full` shows what says that it is done"
 }
 
-// resetsOf are the events by which a person has steps done again.
-func resetsOf(steps []string) (out []reprise.Event) {
+// resetsOf are the events by which a person has steps done again, from one on. That answers
+// what became of this one, and of no other.
+func (w *work) resetsOf(steps []string, from string) (out []reprise.Event) {
 	for _, id := range steps {
-		out = append(out, resetBy(id))
+		if id == from || !w.untold(id) {
+			out = append(out, resetBy(id))
+		}
 	}
 	return out
+}
+
+// settles are the events that close the question what became of the last attempt at a step, if
+// it is open: what a person chose for the step is the answer.
+func (w *work) settles(step, said string) []reprise.Event {
+	open := w.hist.Step(step).Open
+	if open == nil {
+		return nil
+	}
+	q := w.run.Question(cutOffQuestion(step, open.Attempt))
+	if q == nil || q.Answered {
+		return nil
+	}
+	return []reprise.Event{
+		{Kind: reprise.QuestionAnswered, Step: q.Subject, By: q.By, Question: q.ID, Text: said, Actor: person},
+		{Kind: reprise.AnswerApplied, Step: step, Question: q.ID, Text: said, Actor: actor},
+	}
+}
+
+// untold reports whether only a person can say what became of the last attempt at a step,
+// and none has.
+func (w *work) untold(step string) bool {
+	h := w.hist.Step(step)
+	if h.Open == nil || h.Held != nil {
+		return false
+	}
+	if q, asked := w.question(cutOffQuestion(step, h.Open.Attempt)); asked {
+		return !q.Answered
+	}
+	return h.Open.Policy == reprise.AskWho
 }
 
 // againFrom are the steps that are done again with one.

@@ -9,29 +9,20 @@ import (
 	"reprise"
 )
 
-// uncommitted reports uncommitted changes in the run's checkout. State files of runs are
-// excluded, because they change with every step, unless they are in conflict.
+// uncommitted reports uncommitted changes in the run's checkout, without those to state
+// files, which change with every step.
 func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	out := heldWork(r)
 	if o.Git == nil {
 		return out
 	}
 	c, _ := checkoutOf(r, o.Git)
-	peers, own := o.records(), recordsOf(r)
-	holds := func(p string) bool { return peers.holds(p) || own.holds(p) }
-	under := func(p string) bool { return peers.under(p) || own.under(p) }
 	var conflicts, tracked, untracked []string
 	deleted := 0
-	for _, ch := range o.Git.Changed {
+	for _, ch := range o.Uncommitted(r) {
 		switch {
-		case !inCheckout(ch, c):
-		case c.name == "" && strings.HasPrefix(ch.Path, "../"):
-			// Elsewhere in a repository larger than the project.
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
-		case slices.Contains(r.Left, ch.Path): // a command's own output: nobody commits that
-		case slices.Contains(r.Unheld, ch.Path): // told with the steps it belongs to
-		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
 		case ch.Untracked:
 			untracked = append(untracked, ch.Path)
 		default:
@@ -45,7 +36,8 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 		Source: reprise.Source{File: c.name},
 		Hint:   "commit or stash it before you continue; `git status` shows all of it",
 	}
-	if slices.ContainsFunc(untracked, under) {
+	peers, own := o.records(), recordsOf(r)
+	if slices.ContainsFunc(untracked, func(p string) bool { return peers.under(p) || own.under(p) }) {
 		f.Hint = "commit it before you continue, but do not move it away: it contains run state; `git status` shows all of it"
 	}
 	names := slices.Concat(tracked, untracked)
@@ -83,6 +75,33 @@ func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 		f.Source.File = names[0]
 	}
 	return append(out, f)
+}
+
+// Uncommitted lists the uncommitted changes in the checkout of a run. State files of runs are
+// left out, unless they are in conflict.
+func (o *World) Uncommitted(r *reprise.Run) (out []reprise.Change) {
+	if o.Git == nil {
+		return nil
+	}
+	c, _ := checkoutOf(r, o.Git)
+	peers, own := o.records(), recordsOf(r)
+	holds := func(p string) bool { return peers.holds(p) || own.holds(p) }
+	under := func(p string) bool { return peers.under(p) || own.under(p) }
+	for _, ch := range o.Git.Changed {
+		switch {
+		case !inCheckout(ch, c):
+		case c.name == "" && strings.HasPrefix(ch.Path, "../"):
+			// Elsewhere in a repository larger than the project.
+		case ch.Conflict:
+			out = append(out, ch)
+		case slices.Contains(r.Left, ch.Path): // a command's own output: nobody commits that
+		case slices.Contains(r.Unheld, ch.Path): // told with the steps it belongs to
+		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
+		default:
+			out = append(out, ch)
+		}
+	}
+	return out
 }
 
 func inCheckout(ch reprise.Change, c checkout) bool {

@@ -18,7 +18,10 @@ import (
 	"reprise/agent/script"
 	"reprise/convention"
 	"reprise/engine"
+	"reprise/flow"
+	"reprise/internal/durable"
 	"reprise/internal/sample"
+	"reprise/journal"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -72,6 +75,132 @@ func TestCheck_the_preview_and_the_engine_agree_on_what_comes_next(t *testing.T)
 				}
 			}
 		})
+	}
+}
+
+// Whatever was cut off, and whatever a person has said of it since: what check says comes
+// next is what the preview shows and the engine does. Each of two steps is still to do,
+// done, or cut off under each policy, asked about or answered. (issue 15, rows 4 and 20)
+func TestCheck_the_preview_and_the_engine_agree_on_what_was_cut_off(t *testing.T) {
+	t.Parallel()
+	const before, over, unanswered = "before", "over", "asked"
+	states := []string{before, over, string(reprise.Rerun), string(reprise.Verify), string(reprise.AskWho), unanswered, "it was finished", "run it again", "leave it out"}
+	drawn := sample.Every(t, 5)
+	for i := range len(states) * len(states) {
+		of := map[string]string{"a": states[i/len(states)], "b": states[i%len(states)]}
+		if !drawn(i) {
+			continue
+		}
+		t.Run(of["a"]+", "+of["b"], func(t *testing.T) {
+			t.Parallel()
+			e, ref := cutOffRun(t, func(step string) reprise.Ambiguity {
+				if policy := reprise.Ambiguity(of[step]); policy == reprise.Rerun || policy == reprise.Verify {
+					return policy
+				}
+				return reprise.AskWho
+			})
+			answers := map[string]string{}
+			for _, step := range []string{"a", "b"} {
+				begun := reprise.Event{Kind: reprise.StepStarted, At: e.Now(), Step: step, Attempt: 1, Key: "k", Policy: reprise.AskWho}
+				asked := reprise.Event{Kind: reprise.QuestionAsked, At: e.Now(), Step: step, Question: "cut-off-" + step + "-1", Text: "Was " + step + " finished?", Options: states[6:], Closed: true, Actor: "reprise"}
+				switch said := of[step]; said {
+				case before:
+				case over:
+					dies(t, e.Dir, ref, begun, reprise.Event{Kind: reprise.StepFinished, At: e.Now(), Step: step, Attempt: 1, Key: "k"})
+				case string(reprise.Rerun), string(reprise.Verify), string(reprise.AskWho):
+					begun.Policy = reprise.Ambiguity(said)
+					dies(t, e.Dir, ref, begun)
+				case unanswered:
+					dies(t, e.Dir, ref, begun, asked)
+				default:
+					dies(t, e.Dir, ref, begun, asked)
+					answers[asked.Question] = said
+				}
+			}
+			if err := e.Answer(t.Context(), ref, answers); err != nil {
+				t.Fatal(err)
+			}
+			j, err := project.Judge(t.Context(), e.Dir, project.JudgeOptions{
+				Options: project.Options{Now: e.Now()}, Full: true, Environ: e.Environ, Foresee: engine.Foresee(e.Dir, e.Now()),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := j.View(j.Find(ref))
+			_, choice, approached := engine.Wish{Mode: engine.Autopilot}.Approach(v.Run, v.Decision)
+			var p *engine.Preview
+			if err = approached; err == nil {
+				p, err = e.Preview(t.Context(), ref, choice)
+			}
+			agrees(t, v, p, err, func(u reprise.Unit) reprise.Assignment { return reprise.Assignment{Unit: u, Step: u.ID} })
+			if err == nil {
+				var says []string
+				for _, u := range v.Decision.Units {
+					says = append(says, u.ID)
+				}
+				for _, s := range p.Starts {
+					if !slices.Contains(says, s.Step) {
+						t.Errorf("check says that %v may be started, the preview starts %s", says, s.Step)
+					}
+				}
+				if point := v.Decision.Point; point != nil && slices.Contains(p.Would, point.ID+" is not started again: a person said that it was finished.") {
+					t.Errorf("check says that it goes on at %s, the preview: %q", point.ID, p.Would)
+				}
+				follows(t, e, ref, choice, p, nil)
+			}
+		})
+	}
+}
+
+// cutOffRun begins a run of two steps, the policies of which are given, and two that need them.
+func cutOffRun(t *testing.T, policy func(step string) reprise.Ambiguity) (*engine.Engine, reprise.Ref) {
+	t.Helper()
+	e := scriptedEngine(t, "")
+	file := filepath.Join(e.Dir, "flow.yaml")
+	text := "name: f\nparallel: 3\nsteps:\n"
+	for _, step := range []string{"a", "b"} {
+		text += "  - {id: " + step + ", role: any, prompt: do, on_crash: " + string(policy(step)) + "}\n"
+	}
+	text += "  - {id: c, needs: [a], role: any, prompt: do}\n  - {id: d, needs: [a, b], role: any, prompt: do}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.Workflow = func(string) (*flow.Workflow, reprise.Hash, error) { return engine.ReadFlow(file) }
+	wf, hash, err := engine.ReadFlow(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := e.BeginFlow(t.Context(), wf, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, ref
+}
+
+// dies records events of a run as an engine does that is killed after them.
+func dies(t *testing.T, dir string, ref reprise.Ref, events ...reprise.Event) {
+	t.Helper()
+	store, err := durable.Open(dir, durable.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Release()
+	for held := (*durable.HeldError)(nil); ; time.Sleep(10 * time.Millisecond) {
+		// A program that another test starts just now may have the lock for a moment.
+		if _, err := store.Take(t.Context()); err == nil {
+			break
+		} else if !errors.As(err, &held) {
+			t.Fatal(err)
+		}
+	}
+	j, err := journal.Open(store, convention.Find(ref.Layout), ref)
+	for _, ev := range events {
+		if err == nil {
+			_, err = j.Record(t.Context(), ev)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -167,12 +296,14 @@ func TestThe_engine_does_what_the_preview_of_an_option_shows(t *testing.T) {
 	}
 }
 
-// scriptedEngine unpacks a scenario and gives an engine for it, whose agents are a command
+// scriptedEngine unpacks a scenario, "" for none, and gives an engine for it, whose agents are a command
 // that does nothing.
 func scriptedEngine(t *testing.T, archive string) *engine.Engine {
 	t.Helper()
 	dir := t.TempDir()
-	unpackScenario(t, archive, dir)
+	if archive != "" {
+		unpackScenario(t, archive, dir)
+	}
 	if err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.Type()&fs.ModeSymlink != 0 {
 			return err
@@ -237,7 +368,8 @@ func follows(t *testing.T, by *engine.Engine, ref reprise.Ref, choice reprise.Ch
 	e.Agent = func(settings.Agent) (agent.Agent, error) { return once, nil }
 	var asked []string
 	e.Tell = func(p engine.Progress) {
-		if p.Kind == engine.Questions {
+		// What is asked later is about what it has started itself.
+		if _, started := once.first(); p.Kind == engine.Questions && !started {
 			asked = append(asked, p.Text)
 		}
 	}

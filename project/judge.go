@@ -170,6 +170,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			v.decide(policy)
 		}
 		v.startsAt(foreseen, policy)
+		v.tellCutOff(foreseen, world)
 		j.Decisions[r] = v.Decision
 	}
 	res.Runs = order(runs, res.entries, j.Observed)

@@ -19,6 +19,7 @@ const (
 	leastWeighs   = 8
 
 	decidingReasons = 2
+	reasonLines     = 3
 	decidingSteps   = 6
 )
 
@@ -48,11 +49,11 @@ func (p *page) drawn(draw func(*page)) string {
 	return out.String()
 }
 
-// grounds prints the verdict and its reason on two lines, omitting what is shown below as
+// grounds prints the verdict and its reasons on few lines, omitting what is shown below as
 // a finding or a question.
 func (p *page) grounds(j judged) {
 	p.headline(j)
-	open, room := j.open(), decidingReasons
+	open, room := j.open(), reasonLines
 	_, says := verdict(j)
 	for _, reason := range j.d.Reasons[:min(decidingReasons, len(j.d.Reasons))] {
 		found := slices.ContainsFunc(weighty(j), func(x reprise.Finding) bool { return strings.Contains(findingWords(x), reason) })
@@ -112,7 +113,9 @@ func startsWith(j judged, columns int) string {
 	switch {
 	case j.d.Point == nil || j.d.Unrecoverable(j.run):
 		return "nothing"
-	case j.d.Action == reprise.Refuse:
+	case j.d.Verdict == reprise.BlockedVerdict && !startsUnanswered(j):
+		return text + ", once nothing blocks it and you have answered"
+	case j.d.Action == reprise.Refuse, j.d.Verdict == reprise.BlockedVerdict:
 		return text + ", once nothing blocks it"
 	case forPerson(j):
 		return "nothing; your turn: " + text
