@@ -214,6 +214,9 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 		if err != nil {
 			return err
 		}
+		if by := w.begunOn(&q); q.Answered && by != "" {
+			w.tell(Progress{Kind: Noticed, Step: by, Text: fmt.Sprintf("%s was started on the answer before, %q; what is started from now on goes by the new one", by, q.Answer)})
+		}
 	}
 	return w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
 }
@@ -335,6 +338,23 @@ func (w *work) usedAnswer(q *reprise.Question) (by string, used bool) {
 		}
 	}
 	return q.By, true
+}
+
+// begunOn names the last step that was started on the answer which a question had before its
+// last one: it was told it, or nothing was to start without one.
+func (w *work) begunOn(q *reprise.Question) (by string) {
+	given := 0
+	for _, ev := range slices.Backward(w.events) {
+		switch {
+		case ev.Question == q.ID && ev.Kind == reprise.QuestionAnswered:
+			if given++; given > 1 {
+				return ""
+			}
+		case ev.Kind == reprise.StepStarted && given == 1 && (slices.Contains(ev.Answers, q.ID) || q.By == "" && w.run.Step(q.Subject) == nil):
+			return w.run.Whole(ev.Step)
+		}
+	}
+	return ""
 }
 
 // wellGiven checks answers and gives them as they are recorded: each to a known question

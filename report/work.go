@@ -126,6 +126,7 @@ type Answers struct {
 	Root     string     `json:"root"`
 	ID       string     `json:"id" jsonschema:"the run; empty if nothing is asked anywhere"`
 	Answered []string   `json:"answered" jsonschema:"ids of the questions that were answered now"`
+	Told     []string   `json:"told,omitempty" jsonschema:"what was started on an answer that was changed now; absent if nothing was"`
 	Open     []Question `json:"open" jsonschema:"questions that still wait"`
 	Next     string     `json:"next" jsonschema:"the command that continues from here"`
 }

@@ -279,16 +279,21 @@ func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 
 // keep records the answers and says what is left to answer.
 func (s *job) keep(j judged, digest string, answers map[string]string) error {
+	doc := s.answered(j.run.ID)
 	if len(answers) > 0 {
 		e := &engine.Engine{
 			Dir: s.root, Settings: settings.Default(), Environ: os.Environ(), Now: s.clock, AllowNetwork: s.flags.network, Adopt: s.flags.adopt, Hard: s.hard,
 			Workflow: s.untrustedWorkflow, // the answer is recorded; nothing is started
+			Tell: func(p engine.Progress) {
+				if p.Kind == engine.Noticed && p.Step != "" {
+					doc.Told = append(doc.Told, p.Text)
+				}
+			},
 		}
 		if err := e.AnswerIf(s.ctx, j.run.Ref, digest, answers); err != nil {
 			return err
 		}
 	}
-	doc := s.answered(j.run.ID)
 	var left []reprise.Question
 	asked, used := j.open(), 0
 	for id := range answers {
@@ -330,6 +335,9 @@ func (s *job) keep(j judged, digest string, answers map[string]string) error {
 	}
 	return s.print(doc, func(p *page) {
 		p.say(said)
+		for _, text := range doc.Told {
+			p.say(text + ".")
+		}
 		for _, q := range left {
 			q.Options = nil
 			p.asked(q)
