@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"reprise"
 	"reprise/engine"
@@ -109,5 +110,33 @@ steps:
 	all := events(t, e.Dir, ref)
 	if a, b := count(all, reprise.StepStarted, "a"), count(all, reprise.StepStarted, "b"); a != 2 || b != 1 || sum.Action != reprise.Ask {
 		t.Errorf("a was started %d times, b %d times, and then %s", a, b, sum.Action)
+	}
+}
+
+// To begin at a step says that it is done again, cut off or not. It is no answer for another
+// one that was cut off and of which only a person can tell.
+func TestTo_begin_at_a_step_answers_for_no_other(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, `name: f
+steps:
+  - {id: a, command: ["true"]}
+  - {id: mail, needs: [a], command: ["true"]}
+`)
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	recordAndDie(t, e.Dir, ref, reprise.Event{Kind: reprise.StepStarted, At: time.Now(), Step: "mail", Attempt: 1, Key: "k", Policy: reprise.AskWho})
+	for i, c := range []struct {
+		from           string
+		started, asked int
+	}{{"a", 1, 1}, {"a", 1, 1}, {"mail", 2, 0}} {
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{From: c.from})
+		if err != nil || len(sum.Questions) != c.asked {
+			t.Fatalf("%d: %+v, %v", i, sum, err)
+		}
+		if all := events(t, e.Dir, ref); count(all, reprise.StepStarted, "mail") != c.started || count(all, reprise.StepStarted, "a") != min(i, 1)+2 {
+			t.Errorf("%d: from %s: %+v", i, c.from, all)
+		}
 	}
 }
