@@ -17,6 +17,9 @@ func (d Decision) Options(r *Run) []Option {
 	if answer, ok := r.UnusedAnswer(); ok && (d.Action == Ask || d.Action == Start) && !slices.ContainsFunc(options, continues) {
 		options = append([]Option{{OptionContinue, "Continue with the answer: " + answer}}, options...)
 	}
+	if d.Action == Start && d.Point == nil && !slices.ContainsFunc(options, continues) {
+		options = append([]Option{{OptionContinue, "Continue; nothing has to be started"}}, options...)
+	}
 	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
 		options = d.tryAgain(options)
 	}

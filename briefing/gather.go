@@ -275,6 +275,8 @@ func (g *gathering) next() {
 		if s != nil && len(s.Files) > 0 {
 			g.add(Next, "it touches "+strings.Join(s.Files, ", "), s.Source.String())
 		}
+	} else if d.Action == reprise.Start {
+		g.add(Next, "nothing has to be started: resuming settles what is left", g.Run.Path)
 	} else {
 		g.add(Next, "nothing may be started: "+d.Action.String(), g.Run.Path)
 	}

@@ -100,7 +100,12 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []repr
 		return nil, nil, err
 	}
 	w.Parallel = math.MaxInt // what is asked does not depend on the settings
-	hands := &foresight{previewHands: &previewHands{work: w, preview: p}, open: w.hist.Open()}
+	hands := &foresight{previewHands: &previewHands{work: w, preview: p}}
+	for _, open := range w.hist.Open() {
+		if w.hist.Step(open.Step).Held == nil {
+			hands.open = append(hands.open, open)
+		}
+	}
 	w.hands = hands
 	if _, err := w.caughtUp(ctx, p); err != nil {
 		return nil, nil, err
@@ -135,8 +140,8 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []repr
 	return p.asked, hands, nil
 }
 
-// foresight are hands for which every attempt stays at work. open are the attempts without an
-// end on record, steps those that units are started for. unserved is why none of them could
+// foresight are hands for which every attempt stays at work. open are the attempts whose end
+// was not seen, steps those that units are started for. unserved is why none of them could
 // be started, or one that comes later, nil if nothing is known to be in the way.
 type foresight struct {
 	*previewHands
