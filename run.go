@@ -492,13 +492,19 @@ func (r *Run) Active(t time.Time, at Source) {
 }
 
 // Says is what the files say of how far the run is, as one text to compare: its state, its
-// steps and questions, and none of their places or times.
+// steps and questions, and none of their places, times or names: many tasks are called by
+// their words, and other words for the same ones are no progress.
 func (r *Run) Says() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %q\n", r.State, r.Phase)
+	fmt.Fprintf(&b, "%s ", r.State)
+	if at := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Phase == r.Phase }); at >= 0 {
+		fmt.Fprintf(&b, "%d\n", at)
+	} else {
+		fmt.Fprintf(&b, "%q\n", r.Phase)
+	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		fmt.Fprintf(&b, "%q %q %s", s.ID, s.Title, s.Status)
+		b.WriteString(s.Status.String())
 		for _, c := range s.Claims {
 			fmt.Fprintf(&b, " %q %q", c.Ledger, c.Word)
 		}
