@@ -14,7 +14,8 @@ import (
 )
 
 // Peek is for answers that must be quick: what git's plain files tell, one process for
-// a log of the commits on the head that touched ask.Paths, and one for what the head has of
+// a log of the commits on the head that touched ask.Paths, one for the earlier names of the
+// files they added, two more each time that there are such, and one for what the head has of
 // ask.Heads, beside what ask.Then asks; none at all without either. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
@@ -68,15 +69,29 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	return git, r.skipped, nil
 }
 
-// peekLog adds the commits on the head that touched ask.Paths, and what they left of files.
+// peekLog adds the commits on the head that touched ask.Paths, and what they left of files. A
+// log of paths tells a file that comes from elsewhere as an added one, so it is asked again with
+// the earlier names of those.
 func (r *Repo) peekLog(ctx context.Context, p place, git *reprise.Git, ask Ask) {
 	packs, _ := filepath.Glob(filepath.Join(globQuote(p.commonDir), "objects", "pack", "*.promisor"))
 	args := []string{"--name-status", renames(len(packs) > 0), "--max-count=" + strconv.Itoa(ask.MaxFileCommits), "HEAD", "--"}
-	err := r.log(ctx, r.git.stream, nil, func(e entry) {
-		e.OnHead, e.Branch, e.Edge = true, git.Branch, git.Shallow && len(e.parents) == 0
-		git.Commits = append(git.Commits, e.Commit)
-	}, append(args, ask.Paths...)...)
-	r.missed("the history was not fully looked at", r.refusal(err))
+	asked := map[string]bool{}
+	for range maxRenames {
+		a := answers{files: map[string][]reprise.FileChange{}}
+		err := r.log(ctx, r.git.stream, nil, func(e entry) { a.log, a.files[e.Hash] = append(a.log, e), e.Files }, append(args, ask.Paths...)...)
+		r.missed("the history was not fully looked at", r.refusal(err))
+		git.Commits = nil
+		for _, e := range a.log {
+			e.OnHead, e.Branch, e.Edge = true, git.Branch, git.Shallow && len(e.parents) == 0
+			git.Commits = append(git.Commits, e.Commit)
+		}
+		from, err := r.renamed(ctx, r.git.stream, &a, asked)
+		r.missed("the earlier names of files were not fully looked at", r.refusal(err))
+		if len(from) == 0 {
+			break
+		}
+		ask.Paths = merge(append(ask.Paths, from...))
+	}
 	r.past(ctx, git, ask.Past)
 }
 

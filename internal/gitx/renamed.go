@@ -19,35 +19,36 @@ const (
 func (r *Repo) askRenamed(ctx context.Context, ask Ask, a *answers) {
 	asked := map[string]bool{}
 	for range maxRenames {
-		adding := a.adding(asked)
-		if len(adding) == 0 {
-			return
-		}
-		var from []string
-		args := append([]string{"--no-walk=unsorted", "--name-status", "--diff-filter=R", "-M100%"}, adding...)
-		err := r.log(ctx, r.git.history, nil, func(e entry) { from = append(from, named(a.files[e.Hash], e.Files)...) }, append(args, "--")...)
+		from, err := r.renamed(ctx, r.git.history, a, asked)
 		if err == nil && len(from) > 0 {
 			err = r.touched(ctx, ask, merge(from), func(e entry) { a.files[e.Hash] = joined(a.files[e.Hash], e.Files) })
 		}
 		if err != nil {
 			r.missed("the earlier names of files were not fully looked at", err)
+		}
+		if err != nil || len(from) == 0 {
 			return
 		}
 	}
 }
 
-// adding gives the commits, newest first, that added a file which none changed since, and
-// marks them as asked.
+// renamed notes which files that a log tells as added only got another name, and gives the
+// names they had. It starts one process where there are commits to ask that were not asked yet.
+func (r *Repo) renamed(ctx context.Context, ask asking, a *answers, asked map[string]bool) (from []string, err error) {
+	adding := a.adding(asked)
+	if len(adding) == 0 {
+		return nil, nil
+	}
+	args := append([]string{"--no-walk=unsorted", "--name-status", "--diff-filter=R", "-M100%"}, adding...)
+	err = r.log(ctx, ask, nil, func(e entry) { from = append(from, named(a.files[e.Hash], e.Files)...) }, append(args, "--")...)
+	return from, err
+}
+
+// adding gives the commits, newest first, that added a file, and marks them as asked.
 func (a *answers) adding(asked map[string]bool) (out []string) {
-	later := map[string]bool{}
 	for _, e := range a.log {
-		fresh := false
-		for _, f := range a.files[e.Hash] {
-			fresh = fresh || f.Added && !later[f.Path]
-			// What only got another name here was made before.
-			later[f.Path] = !slices.ContainsFunc(a.files[e.Hash], func(o reprise.FileChange) bool { return o.Same && o.From == f.Path })
-		}
-		if fresh && len(e.parents) == 1 && !asked[e.Hash] && len(out) < maxRenamers {
+		adds := slices.ContainsFunc(a.files[e.Hash], func(f reprise.FileChange) bool { return f.Added })
+		if adds && len(e.parents) == 1 && !asked[e.Hash] && len(out) < maxRenamers {
 			asked[e.Hash] = true
 			out = append(out, e.Hash)
 		}
