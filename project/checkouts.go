@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/convention"
@@ -18,10 +19,11 @@ import (
 
 // joinCheckouts reads the other checkouts of the repository and merges their runs with
 // those of this one. Two runs are the same if they are at the same place in the same
-// repository. The copy that is further along is listed; the other goes into its Also. A
-// checkout on one run's branch says nothing about another run.
+// repository. The one of this checkout is listed, and of those that it does not have the
+// copy that is further along; the others go into its Also. A checkout on one run's branch
+// says nothing about another run.
 func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
-	byKey := map[string]int{}
+	byKey, ours := map[string]int{}, len(runs)
 	var within []string
 	for i, r := range runs {
 		byKey[r.Layout+"\x00"+r.Path] = i
@@ -81,58 +83,105 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			case branch != "" && branch != runs[i].Branch && slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Branch == branch }):
 				// The checkout belongs to another run. Its copy of this run came with the
 				// checkout, and no one works on it there.
+			case compared(runs[i], r):
+			case i < ours:
+				runs[i].Also = append(runs[i].Also, r.Ref)
+				res.copies[runs[i]] = append(res.copies[runs[i]], checkoutCopy{r, prefix, branch})
 			default:
-				runs[i] = join(runs[i], r, bringsHere(prefix, branch))
+				runs[i] = join(runs[i], r)
 			}
 		}
 	}
 	return runs, nil
 }
 
-// bringsHere returns the hint on how to get what another checkout holds.
-func bringsHere(dir, branch string) string {
-	dir = reprise.Pasted(dir, "FOLDER")
-	work := reprise.Pasted(branch, "BRANCH")
-	if branch == "" {
+// checkoutCopy is a run of this checkout as another one has it.
+type checkoutCopy struct {
+	run         *reprise.Run
+	dir, branch string
+}
+
+// bringsHere returns the hint on how to get what the checkout holds.
+func (c *checkoutCopy) bringsHere() string {
+	dir := reprise.Pasted(c.dir, "FOLDER")
+	work := reprise.Pasted(c.branch, "BRANCH")
+	if c.branch == "" {
 		work = fmt.Sprintf("$(git -C %s rev-parse HEAD)", dir)
 	}
 	return fmt.Sprintf("`git merge %[2]s` brings here what is committed there; `git -C %[1]s status` shows what is not: commit what belongs to it first", dir, work)
 }
 
-// join merges two copies of a run. The copy with more closed steps wins, since work does
-// not undo itself; then the later activity; then the first. A file's time alone is not
-// activity, because a checkout writes every file.
-func join(a, b *reprise.Run, hint string) *reprise.Run {
-	for _, known := range a.Also {
-		if known.Path == b.Path || strings.HasPrefix(b.Path, known.Path+"/") {
-			return a // the layout has already compared this copy
-		}
-	}
+// compared reports whether the layout of a run has already compared it with a copy.
+func compared(r, other *reprise.Run) bool {
+	return slices.ContainsFunc(r.Also, func(known reprise.Ref) bool {
+		return known.Path == other.Path || strings.HasPrefix(other.Path, known.Path+"/")
+	})
+}
+
+// join merges two copies of a run that this checkout does not have: the one that is ahead
+// counts, else the first.
+func join(a, b *reprise.Run) *reprise.Run {
 	winner, other := a, b
-	pa, pb := a.Progress(), b.Progress()
-	same := sameSteps(a, b)
-	later := b.LastActivity.After(a.LastActivity) && (!same || b.LastActivitySource.Line > 0)
-	if pb.Done > pa.Done || (pb.Done == pa.Done && later) {
+	if ahead(b, a) {
 		winner, other = b, a
 	}
 	winner.Also = append(winner.Also, other.Ref)
-	if !same {
-		winner.Report(reprise.Finding{
-			Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: winner.ID,
-			Message: fmt.Sprintf("two checkouts disagree: %d of %d done in %s, %d of %d in %s",
-				winner.Progress().Done, winner.Progress().Total, winner.Path, other.Progress().Done, other.Progress().Total, other.Path),
-			Source: reprise.Source{File: winner.Path},
-			Hint:   "the copy that is further along is shown; merge or archive the other",
-		})
-	}
-	if winner == b && !b.State.Open() && a.State.Open() {
-		winner.Report(reprise.Finding{
-			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: winner.ID, Source: reprise.Source{File: b.Path},
-			Message: fmt.Sprintf("it is finished in another checkout but open in this one: %d of %d done", pa.Done, pa.Total),
-			Hint:    hint,
-		})
-	}
+	differ(winner, other, "the copy that is further along is shown; merge or archive the other")
 	return winner
+}
+
+// ahead reports whether a copy of a run is further along than another one: it has more closed
+// steps, since work does not undo itself, or the later activity. A file's time alone is not
+// activity, because a checkout writes every file.
+func ahead(a, b *reprise.Run) bool {
+	pa, pb := a.Progress(), b.Progress()
+	later := a.LastActivity.After(b.LastActivity) && (!sameSteps(a, b) || a.LastActivitySource.Line > 0)
+	return pa.Done > pb.Done || pa.Done == pb.Done && later
+}
+
+// differ reports that two copies of a run do not say the same.
+func differ(r, other *reprise.Run, hint string) {
+	if sameSteps(r, other) {
+		return
+	}
+	r.Report(reprise.Finding{
+		Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: r.ID,
+		Message: fmt.Sprintf("two checkouts disagree: %d of %d done in %s, %d of %d in %s",
+			r.Progress().Done, r.Progress().Total, r.Path, other.Progress().Done, other.Progress().Total, other.Path),
+		Source: reprise.Source{File: r.Path},
+		Hint:   hint,
+	})
+}
+
+// tellCopies reports what other checkouts have of a run of this one. What is finished there is
+// not finished here before it is merged, and doing it here would do it twice: one that is ahead
+// asks, unless work was resumed here since.
+func (v *View) tellCopies(copies []checkoutCopy) {
+	r := v.Run
+	for i := range copies {
+		c := &copies[i]
+		if !r.State.Open() || !ahead(c.run, r) {
+			differ(r, c.run, "the copy in this checkout counts; merge or archive the other")
+			continue
+		}
+		until := c.run.LastActivity
+		if until.Equal(until.Truncate(24 * time.Hour)) {
+			until = until.Add(24 * time.Hour) // a day on record says no hour
+		}
+		if until.Before(v.lastBegun()) {
+			continue
+		}
+		message, there := fmt.Sprintf("another checkout, %s, worked on it later", c.dir), fmt.Sprintf("`reprise resume -C %s` goes on there; ", reprise.Pasted(c.dir, "DIR"))
+		if done := doneIn(c.run, r); !c.run.State.Open() {
+			there, message = "", fmt.Sprintf("it is finished in another checkout, %s, but open in this one: %s done", c.dir, r.Progress().Words(" of "))
+		} else if len(done) > 0 {
+			message = fmt.Sprintf("another checkout, %s, is further along: %s", c.dir, wereFinished(done))
+		}
+		r.Report(reprise.Finding{
+			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: c.run.Path}, Message: message,
+			Hint: fmt.Sprintf("%s%s; `reprise resume %s --option continue` goes on here", there, c.bringsHere(), reprise.Pasted(r.ID, "RUN")),
+		})
+	}
 }
 
 func sameSteps(a, b *reprise.Run) bool {

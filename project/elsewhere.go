@@ -155,7 +155,8 @@ func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 // here returns a run as the checkout that has it names it, and the folder of the project in that
 // checkout, which is "." for this one.
 func (j *Judgement) here(r *reprise.Run) (ref reprise.Ref, top string) {
-	if ref = r.Ref; filepath.IsLocal(filepath.FromSlash(r.Path)) {
+	ref = r.Ref
+	if own := j.checkoutIn(r.Path); own == "" || own == path.Clean(r.Worktree) {
 		return ref, "."
 	}
 	top = j.checkoutOf(r.Path)
@@ -221,6 +222,21 @@ func aroundCopy(root, name string) (out []string) {
 		}
 	}
 	return out
+}
+
+// checkoutIn returns the other checkout that a file is in, "" for none: one beside this one, or
+// a linked one inside it.
+func (j *Judgement) checkoutIn(name string) string {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return j.checkoutOf(name)
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		at := filepath.Join(j.Root, filepath.FromSlash(dir))
+		if own := gitDir(at); own != "" && own != filepath.Join(at, ".git") {
+			return dir
+		}
+	}
+	return ""
 }
 
 // checkoutOf returns the folder that corresponds to the project in the checkout

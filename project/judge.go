@@ -143,6 +143,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		j.views[r].dropLanded()
 		here, _ := j.here(r)
 		j.views[r].tellUnmerged(ctx, files, here, j.Observed.Git, runs)
+		j.views[r].tellCopies(res.copies[r])
 		res.tellUnread(r)
 		if j.Verified != nil {
 			j.unverified[r] = slices.Clone(r.Steps)

@@ -58,6 +58,7 @@ type Result struct {
 
 	entries []convention.Entry
 	unread  []unreadCheckout
+	copies  map[*reprise.Run][]checkoutCopy // of the runs of this checkout in others
 	seen    survey
 	watch   bool
 	held    *Held // not to be loaded
@@ -108,7 +109,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	}()
 	res = &Result{
 		Root: root, entries: entries, watch: watch, held: held, files: fsys,
-		read: map[*reprise.Run]map[string]string{}, said: map[reprise.Ref]string{},
+		read: map[*reprise.Run]map[string]string{}, copies: map[*reprise.Run][]checkoutCopy{}, said: map[reprise.Ref]string{},
 	}
 	jobs := res.find(fsys, entries)
 	res.seen = surveyOf(jobs, fsys)

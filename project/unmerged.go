@@ -40,10 +40,10 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, here reprise.Ref, g
 	}
 	held := markedOn(r, here, git)
 	for _, u := range git.Unmerged {
-		if u.Branch == held {
+		fleets := strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
+		if held != "" && (fleets || u.Branch == held) {
 			continue
 		}
-		fleets := strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
 		left := handedAt(r) >= 0 && held == "" && fleets
 		if !left && (away || u.Branch == r.Branch || u.At.Before(begun)) {
 			continue
