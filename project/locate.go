@@ -244,21 +244,29 @@ func Together(root string, list []*Judgement) *Judgement {
 	return out
 }
 
-// Nothing is the outcome if no run was found: there is none or, if a place that can hold
-// one is unreadable, that is unknown.
+// Nothing is the outcome beside that of the runs that were found: there is no other or, if a
+// place that can hold one is unreadable, that is unknown. Where runs were found, that is a
+// folder of a convention: others need not have to do with it.
 func (r *Result) Nothing() reprise.Outcome {
-	if len(r.Runs) == 0 && r.Hidden() != "" {
-		return reprise.OutcomeUnreadable
+	marks := convention.Marks()
+	for _, f := range r.hidden() {
+		if len(r.Runs) == 0 || slices.ContainsFunc(strings.Split(f.Source.File, "/"), func(part string) bool { return slices.Contains(marks, part) }) {
+			return reprise.OutcomeUnreadable
+		}
 	}
 	return reprise.OutcomeNothing
 }
 
 // Hidden says why a place that can hold a run is unreadable, or "".
 func (r *Result) Hidden() string {
-	for _, f := range r.Findings {
-		if f.Code == reprise.CodePermission || f.Code == reprise.CodeUnreadable {
-			return f.Message
-		}
+	for _, f := range r.hidden() {
+		return f.Message
 	}
 	return ""
+}
+
+func (r *Result) hidden() []reprise.Finding {
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f reprise.Finding) bool {
+		return f.Code != reprise.CodePermission && f.Code != reprise.CodeUnreadable
+	})
 }

@@ -39,3 +39,25 @@ func TestAn_output_that_may_not_be_looked_at_blocks_the_run(t *testing.T) {
 		}
 	}
 }
+
+// A folder of runs that cannot be read is in the outcome, also beside runs that can; another one
+// only where no run was found. (issue 15)
+func TestA_folder_of_runs_that_cannot_be_read_is_in_the_outcome(t *testing.T) {
+	t.Parallel()
+	run := []*reprise.Run{{}}
+	for _, c := range []struct {
+		file string
+		runs []*reprise.Run
+		want reprise.Outcome
+	}{
+		{".kiro/specs/log", run, reprise.OutcomeUnreadable},
+		{"packages/web/.kiro", run, reprise.OutcomeUnreadable},
+		{"data/postgres", run, reprise.OutcomeNothing},
+		{"data/postgres", nil, reprise.OutcomeUnreadable},
+	} {
+		r := &Result{Runs: c.runs, Findings: []reprise.Finding{{Code: reprise.CodePermission, Source: reprise.Source{File: c.file}}}}
+		if got := r.Nothing(); got != c.want {
+			t.Errorf("%s beside %d runs: %v", c.file, len(c.runs), got)
+		}
+	}
+}

@@ -29,7 +29,8 @@ func (a *app) newBrief() *cobra.Command {
 			"data. At most 10,000 characters. Changes nothing.\n\n" +
 			"Without RUN: the most urgent open run, with a line about each of the others. Where\n" +
 			"no run is open it prints nothing, so a hook can always call it.\n\n" +
-			"Exit code: 0, 3 if the named run is finished, 40 if files cannot be read.",
+			"Exit code: 0, 3 if the named run is finished, 10 or 11 if something contradicts that\n" +
+			"it is, 40 if files cannot be read.",
 		Example: "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.brief(ctx, flags, name, reader) })

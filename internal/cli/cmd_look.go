@@ -287,7 +287,8 @@ func (a *app) newCheck() *cobra.Command {
 			"exit code is then that of the worst.\n\n" +
 			"Exit code: 0 safe, 3 nothing interrupted or ended on purpose, 10 caution, or\n" +
 			"marked complete although something contradicts it, 11 blocked, 12 needs an answer,\n" +
-			"20 held by a live process, 40 its files cannot be read, 75 waits for a limit.",
+			"20 held by a live process, 40 its files or, without RUN, a folder of runs cannot be\n" +
+			"read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --full\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",
 	}
@@ -353,6 +354,9 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		a.about(list[0].run, list[0].name)
 	}
 	a.came(worst(list))
+	if arg == "" {
+		a.came(worst(list).Worse(found.Nothing()))
+	}
 	next := a.looks(ctx, found.Root).ahead()
 	document := a.checkDocument(found, list, flags.mode, next)
 	return a.print(document, func(p *page) {

@@ -66,7 +66,7 @@ func (a *app) short(ctx context.Context, dir string) error {
 		return seen.err
 	}
 	line := more
-	if found := seen.found; found != nil && found.Nothing() == reprise.OutcomeUnreadable {
+	if found := seen.found; found != nil && len(found.Runs) == 0 && found.Nothing() == reprise.OutcomeUnreadable {
 		a.came(reprise.OutcomeUnreadable)
 		line = symbols[reprise.Unreadable] + " " + clip(found.Hidden(), 60)
 	} else if found != nil {
