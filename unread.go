@@ -39,6 +39,11 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 			r.Report(lost)
 		}
 	}
+	for i := range r.Artifacts { // what is unread is not gone
+		if a := &r.Artifacts[i]; a.Presence == Missing && slices.ContainsFunc(seen.unread, func(f Finding) bool { return f.Code == CodePermission && Within(a.Path, f.Source.File) }) {
+			a.Presence = Unchecked
+		}
+	}
 	for i := range r.Findings {
 		switch f := &r.Findings[i]; {
 		case f.Severity != Blocking:

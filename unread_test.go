@@ -101,3 +101,19 @@ func TestDoubt_takes_a_run_whose_only_folder_was_not_read_for_unreadable(t *test
 		t.Errorf("it counts as %s", r.State)
 	}
 }
+
+type lostStory struct{ oneFile }
+
+func (l lostStory) Load(fsys fs.FS, ref Ref) (*Run, error) {
+	_, _ = fs.ReadDir(fsys, "docs/stories")
+	return &Run{Ref: ref, State: Interrupted, Artifacts: []Artifact{{Name: "story", Path: "docs/stories/1.1.md", Presence: Missing, Critical: true}}}, nil
+}
+
+func TestWhatIsInAFolderThatMayNotBeReadIsNotGone(t *testing.T) {
+	for err, want := range map[error]Presence{fs.ErrPermission: Unchecked, fs.ErrNotExist: Missing} {
+		l := lostStory{oneFile{err: err}}
+		if r, _ := Load(l, l, Ref{Path: "run"}); r.Artifacts[0].Presence != want {
+			t.Errorf("%v: %v", err, r.Artifacts[0].Presence)
+		}
+	}
+}

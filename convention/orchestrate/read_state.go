@@ -3,7 +3,9 @@ package orchestrate
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -207,12 +209,14 @@ func (l *loader) resolveStory(hint string) (p, id string) {
 }
 
 // lostStory: without its story a state cannot be resumed. A person has to
-// bring the file back or put the state away.
+// bring the file back or put the state away. One that cannot be read is not
+// gone: loading the run reports that.
 func (l *loader) lostStory(hint, id string, at reprise.Source) {
 	run := l.run
 	name := cmp.Or(l.inTree(hint), hint)
 	run.Artifacts = append(run.Artifacts, reprise.Artifact{Name: "story", Path: doc.Clip(name, 300), Presence: reprise.Missing, Critical: true, NeededBy: run.Phase, Source: at})
-	if !run.State.Open() || run.State == reprise.NotStarted {
+	_, err := fs.Stat(l.r.FS(), name)
+	if !run.State.Open() || run.State == reprise.NotStarted || errors.Is(err, fs.ErrPermission) {
 		return
 	}
 	l.report(reprise.Warning, reprise.CodeMissingArtifact, id, at, fmt.Sprintf("the state is about story %s, which has no file here", quote(hint)),
