@@ -158,6 +158,16 @@ func (e epic) verdict(gate string) string {
 	return at.Plain()
 }
 
+// ruling is what the verdict on a gate means. Only Done lets what comes behind the gate
+// begin; Pending says nothing yet.
+func (e epic) ruling(gate string) reprise.Status {
+	word := e.verdict(gate)
+	if s := stateWord(word); word != "" && s != reprise.Unknown {
+		return s
+	}
+	return ledger.Ruling(word)
+}
+
 // branch is the branch of the epic or, where it names none, the one that all its
 // stories in progress name. If they name several, the run has none.
 func (e epic) branch() string {

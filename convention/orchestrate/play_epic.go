@@ -132,18 +132,41 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	}
 	c := judge(reply, reprise.NoRuling)
 	if c.Outcome == rejected || c.Blocked {
-		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
-			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt}, Closed: true,
-			Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it continue? %s", a.Step, c.Text)),
-		}}}
+		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{askAboutGate(r, a.Step, c.Text)}}
 	}
 	return c
 }
 
+// askAboutGate is the question about a gate that was not passed.
+func askAboutGate(r *reprise.Run, step, why string) reprise.Asked {
+	return reprise.Asked{
+		ID: gateQuestion(r, step), Subject: step, Options: []string{gateAgain, acceptIt, stopIt}, Closed: true,
+		Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it continue? %s", step, why)),
+	}
+}
+
+// sentBack asks about a gate that somebody else did not let pass, once: the answer may be to
+// review it again, with the old verdict on record.
+func sentBack(fsys fs.FS, r *reprise.Run, gate string) []reprise.Event {
+	e := readEpic(epicRoot(stateIn(fsys, r.Path)))
+	switch e.ruling(waveName(gate)) {
+	case reprise.Failed, reprise.Blocked, reprise.Unknown:
+	default:
+		return nil
+	}
+	q := askAboutGate(r, gate, fmt.Sprintf("Its verdict is %s.", short(e.verdict(waveName(gate)), 40)))
+	if q.ID != gateID(gate) {
+		return nil
+	}
+	return []reprise.Event{{Kind: reprise.QuestionAsked, Question: q.ID, Step: gate, Text: q.Text, Options: q.Options, Closed: true}}
+}
+
+func gateID(step string) string { return "gate-" + step }
+
 // gateQuestion names the question about a gate; one that was asked and used
 // before is another one.
 func gateQuestion(r *reprise.Run, step string) string {
-	id := "gate-" + step
+	id := gateID(step)
 	for n := 2; slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == id }); n++ {
 		id = fmt.Sprintf("gate-%s.%d", step, n)
 	}
@@ -151,7 +174,7 @@ func gateQuestion(r *reprise.Run, step string) string {
 }
 
 // Settle implements reprise.Playbook.
-func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+func (p Epic) Settle(fsys fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
 	if out := p.answers(r); len(out) > 0 || !r.State.Open() {
 		return out, nil
 	}
@@ -167,6 +190,8 @@ func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all waves and gates are done"}}, nil
 	case len(p.Pick(r, d, nil)) == 0:
 		return p.stuck(r), nil
+	case isGate(d.Point.ID):
+		return sentBack(fsys, r, d.Point.ID), nil
 	}
 	return nil, nil
 }
@@ -261,21 +286,21 @@ func (Epic) answers(r *reprise.Run) []reprise.Event {
 		return out
 	}
 	for _, q := range unused(r) {
-		gate, isGate := strings.CutPrefix(q.ID, "gate-")
+		gate, about := strings.CutPrefix(q.ID, "gate-")
 		answer := saidTo(q)
 		var out []reprise.Event
 		switch {
 		case q.ID == openReview:
-		case !isGate && !strings.HasPrefix(q.ID, "blocked-"):
+		case !about && !strings.HasPrefix(q.ID, "blocked-"):
 			continue
 		case answer == stopIt:
 			if r.State.Open() {
 				out = ended("")
 			}
-		case isGate && strings.HasPrefix(answer, "accept"):
+		case about && strings.HasPrefix(answer, "accept"):
 			wave, _, _ := strings.Cut(gate, "-gate")
 			out = append(out, reprise.Event{Kind: reprise.PhaseEnded, Phase: strings.ReplaceAll(wave, "wave-", "wave "), Outcome: approved, Actor: "person", Text: "accepted as it is by a person"})
-		case !isGate:
+		case !about:
 			for _, s := range blockedStories(r) {
 				ev := reprise.Event{Kind: reprise.StepReset, Step: s.ID, Phase: s.Phase, Actor: "person"}
 				if answer == skipThem {

@@ -39,7 +39,7 @@ func (l *loader) epic(f *doc.File, root ledger.Value) {
 			run.Artifacts[i].MadeBy = ""
 		}
 	}
-	l.epicAsks(root)
+	run.Questions = slices.Concat(run.Questions, epicAsks(root, "merge_preconditions", "merge-"), ownerAsks(root))
 	l.epicState(e)
 	if run.LastActivity.IsZero() {
 		run.Active(f.MTime, f.At(0))
@@ -315,38 +315,39 @@ func (l *loader) review(step *reprise.Step, claim reprise.Claim, closed, leads b
 // acted upon.
 const answeredWord = "answered"
 
-// epicAsks collects what the state leaves to a person: preconditions of the
-// merge and things pending with the owner.
-func (l *loader) epicAsks(root ledger.Value) {
-	for _, part := range []struct{ key, id string }{{"merge_preconditions", "merge-"}, {"owner_pending", "owner-"}} {
-		list := root.In(part.key)
-		if !list.Is(doc.List) {
-			continue
+// epicAsks gives what a state leaves to a person under a key.
+func epicAsks(root ledger.Value, key, id string) (out []reprise.Question) {
+	list := root.In(key)
+	if !list.Is(doc.List) {
+		return nil
+	}
+	for _, n := range list.Entries(1) {
+		q := reprise.Question{ID: id + n.Name, Subject: "merge", Source: n.Source()}
+		switch {
+		case !n.Is(doc.Map):
+			q.Text = n.Str()
+		case n.Has("id") || n.Has("task"):
+			word := n.Get("status").Str()
+			if stateWord(word).Closed() {
+				continue
+			}
+			if id := n.Get("id").Str(); id != "" {
+				q.ID = id
+			}
+			q.Text = n.Get("task", "title", "description").Str()
+			q.Answered, q.Answer = doc.Fold(word) == answeredWord, n.In("answer").Plain()
+		case len(n.Keys) > 0:
+			q.Text = n.Keys[0].Name + ": " + n.Keys[0].Value.Str()
 		}
-		for _, n := range list.Entries(1) {
-			q := reprise.Question{ID: part.id + n.Name, Subject: "merge", Source: n.Source()}
-			switch {
-			case !n.Is(doc.Map):
-				q.Text = n.Str()
-			case n.Has("id") || n.Has("task"):
-				word := n.Get("status").Str()
-				if stateWord(word).Closed() {
-					continue
-				}
-				if id := n.Get("id").Str(); id != "" {
-					q.ID = id
-				}
-				q.Text = n.Get("task", "title", "description").Str()
-				q.Answered, q.Answer = doc.Fold(word) == answeredWord, n.In("answer").Plain()
-			case len(n.Keys) > 0:
-				q.Text = n.Keys[0].Name + ": " + n.Keys[0].Value.Str()
-			}
-			if q.Text = doc.Clip(strings.TrimSpace(q.Text), 300); q.Text != "" {
-				l.run.Questions = append(l.run.Questions, q)
-			}
+		if q.Text = doc.Clip(strings.TrimSpace(q.Text), 300); q.Text != "" {
+			out = append(out, q)
 		}
 	}
+	return out
 }
+
+// ownerAsks gives what is pending with the owner of an epic.
+func ownerAsks(root ledger.Value) []reprise.Question { return epicAsks(root, "owner_pending", "owner-") }
 
 // meaning says what it means that a state and a story say different things.
 // Every pair has an answer.

@@ -9,7 +9,6 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
-	"reprise/internal/ledger"
 )
 
 // epicState decides the state of the epic and what comes next.
@@ -38,6 +37,7 @@ func (l *loader) epicState(e epic) {
 	case isComplete && !cut:
 		if open == 0 {
 			run.State, run.Phase, run.Reason = reprise.Complete, "completed", "the epic and all its stories are completed"
+			l.contestEnd(e)
 			run.Questions = nil
 			return
 		}
@@ -96,12 +96,13 @@ func (l *loader) epicNext(e epic) {
 	phase, units := l.openWave(e)
 	if phase == "" && run.Phase == "" {
 		phase = "final gate"
-		if ledger.Ruling(e.verdict("final")) == reprise.Done {
+		if e.ruling("final") == reprise.Done {
 			run.Phase = closing
 			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: closing, Role: "po", Reason: "all gates were passed; only the status was not updated"}}
 			return
 		}
 		units = []reprise.Unit{{ID: "final-gate", Path: run.Path, Title: "final gate of the epic", Phase: phase, Role: "qa", Reason: "all stories are completed and the epic is not"}}
+		l.notPassed(e, "final", &units[0])
 	}
 	if len(before) > 0 && l.unwritten() {
 		run.Phase, run.Next = prerequisites.group, append(before, units...)
@@ -110,26 +111,55 @@ func (l *loader) epicNext(e epic) {
 	run.Phase, run.Next = cmp.Or(run.Phase, phase), append(units, before...)
 }
 
-// openWave gives the first wave with an open story or gate. A wave whose stories
-// are closed and that is not completed itself has its gate before it.
+// openWave gives the first wave with an open story or gate. Behind a wave whose stories are
+// closed stands its gate: until it is passed or, where it has no verdict, until the wave is
+// called completed.
 func (l *loader) openWave(e epic) (phase string, units []reprise.Unit) {
 	for _, w := range e.waves {
 		phase = "wave " + w.name
 		if units = l.waveUnits(phase); len(units) > 0 {
 			return phase, units
 		}
-		if stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0 {
+		over := stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0
+		if e.ruling(w.name) == reprise.Done || over && e.verdict(w.name) == "" {
 			continue
 		}
-		if v := e.verdict(w.name); stateWord(v) == reprise.Done || ledger.Ruling(v) == reprise.Done {
-			continue
-		}
-		return phase + " gate", []reprise.Unit{{
+		gate := reprise.Unit{
 			ID: "wave-" + w.name + "-gate", Path: l.run.Path, Title: "gate of wave " + w.name, Phase: phase + " gate", Role: "qa",
 			Reason: fmt.Sprintf("the stories of the wave are completed, the wave is %s", strconv.Quote(w.word)),
-		}}
+		}
+		l.notPassed(e, w.name, &gate)
+		return gate.Phase, []reprise.Unit{gate}
 	}
 	return "", nil
+}
+
+// notPassed says of a gate that comes next what its verdict is, if it has one.
+func (l *loader) notPassed(e epic, gate string, u *reprise.Unit) {
+	switch word := e.verdict(gate); e.ruling(gate) {
+	case reprise.Failed, reprise.Blocked:
+		u.Reason = "its verdict is " + short(word, 40)
+	case reprise.Unknown:
+		l.wordStatus(u.ID, word, e.verdicts.In(gate).Source())
+	}
+}
+
+// contestEnd reports what the state of an epic that is completed says against that: a gate
+// that was not passed, a question that its owner did not answer.
+func (l *loader) contestEnd(e epic) {
+	contest := func(at reprise.Source, message, hint string) {
+		l.report(reprise.Warning, reprise.CodeFalseCompletion, l.run.ID, at, "the epic is completed, but "+message, hint)
+	}
+	for _, g := range e.verdicts.Entries(1) {
+		if s := e.ruling(g.Name); e.verdict(g.Name) != "" && s != reprise.Done && s != reprise.Skipped {
+			contest(g.Source(), fmt.Sprintf("the verdict on its gate %s is %s", quote(g.Name), short(e.verdict(g.Name), 40)), "let the gate be reviewed again, or correct its verdict")
+		}
+	}
+	for _, q := range ownerAsks(e.Value) {
+		if !q.Answered {
+			contest(q.Source, "it still waits for its owner: "+doc.Clip(q.Text, 100), "answer it, or take out what is settled")
+		}
+	}
 }
 
 // unwritten reports whether no story of the epic has a file or was begun.

@@ -134,7 +134,7 @@ func (c *recorder) waveFollows(e epic, w *wave) {
 	case w.word == "":
 	case open == 0 && len(w.stories) > 0 && !now.Closed() && e.verdicts.Node != nil && !atGate:
 		word := "gate_review"
-		if ledger.Ruling(e.verdict(w.name)) == reprise.Done {
+		if e.ruling(w.name) == reprise.Done {
 			word = spell(reprise.Done, words...) // its gate was passed before the story was opened again
 		}
 		c.Set(w.status, word)
@@ -238,16 +238,20 @@ func (c *recorder) setVerdict(e epic, name string) {
 	c.Set(at, splice.Object{{Key: "status", Value: word}, {Key: "agent", Value: who}})
 }
 
+// isGate reports whether a unit is the gate of a wave, or the final one.
+func isGate(id string) bool {
+	return id == "final-gate" || strings.HasPrefix(id, "wave-") && strings.HasSuffix(id, "-gate")
+}
+
 // gateEvent records an event of a gate or of the merge, which are units and no
 // entries of their own.
 func (c *recorder) gateEvent(e epic) {
 	step, kind := c.ev.Step, c.ev.Kind
 	ends := kind == reprise.StepFinished || kind == reprise.StepFailed
-	isGate := step == "final-gate" || strings.HasPrefix(step, "wave-") && strings.HasSuffix(step, "-gate")
 	switch name := waveName(step); {
 	case step == "merge" && kind == reprise.StepFinished:
 		c.epicEnded(e)
-	case !isGate:
+	case !isGate(step):
 		c.cannot("the epic has no step %q", ledger.Line(step, 60))
 	case step == "final-gate" && kind == reprise.StepFinished && !c.rejected() && e.verdicts.Node == nil:
 		c.epicEnded(e) // no verdicts are kept: the end is the verdict
