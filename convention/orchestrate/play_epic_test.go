@@ -207,6 +207,48 @@ func TestOR11_epic_gate_not_passed(t *testing.T) {
 	}
 }
 
+// TestOR11_epic_gate_sent_back_before: the verdict on record did not let a wave pass, whatever
+// its word. A person is asked once, before anything of the next wave begins. (issue 15, row 6)
+func TestOR11_epic_gate_sent_back_before(t *testing.T) {
+	t.Parallel()
+	const state = `epic_state:
+  epicId: EPIC-3
+  status: active
+  waves:
+    1: {status: WAVE, stories: {"3.1": {status: completed}}}
+    2: {status: pending, stories: {"3.2": {status: pending}}}
+  gate_verdicts:
+    1: {status: VERDICT, agent: "@qa", blocking: 2}
+`
+	done := strings.NewReplacer("Draft", "Done", "[ ]", "[x]").Replace(draft)
+	for _, verdict := range []string{"rejected", "REJECT", "FAIL", "blocked", "maybe", "approved"} {
+		for answer, want := range map[string]reprise.State{"": reprise.Waiting, "accept as it is": reprise.Complete, "review it again": reprise.Complete, "stop": reprise.Stopped} {
+			wave := "completed"
+			if answer == "review it again" {
+				wave = "gate_review"
+			}
+			files := tree(".aiox/epic-EPIC-3-state.yaml", strings.NewReplacer("WAVE", wave, "VERDICT", verdict).Replace(state),
+				"docs/stories/3.1.form.md", done, "docs/stories/3.2.check.md", draft)
+			p := player(reprise.KindEpic, reprise.Goal{Path: ".aiox/epic-EPIC-3-state.yaml"}, team)
+			asked := 0
+			p.Answer = func(reprise.Question) (string, bool) { asked++; return answer, answer != "" }
+			r := p.Play(t, files)
+			if verdict == "approved" {
+				if r.Run.State != reprise.Complete || asked > 0 || r.Count(reprise.StepStarted, "wave-1-gate") > 0 {
+					t.Errorf("approved: it is %s, %d asked\n%s", r.Run.State, asked, r.Story())
+				}
+				continue
+			}
+			if begun := r.Count(reprise.StepStarted, "3.2") > 0; r.Run.State != want || begun != (want == reprise.Complete) || answer != "" && asked != 1 {
+				t.Errorf("%s, %q: it is %s (%s), %d asked, wave 2 begun: %t\n%s", verdict, answer, r.Run.State, r.Run.Reason, asked, begun, r.Story())
+			}
+			if again := r.Count(reprise.StepStarted, "wave-1-gate") > 0; again != (answer == "review it again") {
+				t.Errorf("%s, %q: reviewed again: %t", verdict, answer, again)
+			}
+		}
+	}
+}
+
 // TestOR11_epic_story_fails: one story of a wave that fails holds up the wave's
 // gate, not the other stories.
 func TestOR11_epic_story_fails(t *testing.T) {

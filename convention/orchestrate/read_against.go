@@ -41,7 +41,7 @@ func (l *loader) against(s *storyDoc, all []say) {
 // noticeUnmet keeps what a story says of criteria that are not met, and of its reviews since
 // one passed.
 func (s *storyDoc) noticeUnmet(m *doc.Markdown) {
-	review, unmet := ledger.Objections(m, "qa result", "qa review", "resultado qa", "resultados qa", "resultados de qa")
+	review, unmet := ledger.Objections(m, "qa result", "qa review", "qa re review", "re review", "resultado qa", "resultados qa", "resultados de qa")
 	for _, o := range review {
 		s.review = append(s.review, say{ledger: "QA results", word: o.Text, at: s.source(o.Line)})
 	}

@@ -347,7 +347,9 @@ func epicAsks(root ledger.Value, key, id string) (out []reprise.Question) {
 }
 
 // ownerAsks gives what is pending with the owner of an epic.
-func ownerAsks(root ledger.Value) []reprise.Question { return epicAsks(root, "owner_pending", "owner-") }
+func ownerAsks(root ledger.Value) []reprise.Question {
+	return epicAsks(root, "owner_pending", "owner-")
+}
 
 // meaning says what it means that a state and a story say different things.
 // Every pair has an answer.

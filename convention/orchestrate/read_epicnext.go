@@ -93,6 +93,10 @@ func (l *loader) epicNext(e epic) {
 			before = append(before, reprise.Unit{ID: s.ID, Path: run.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "an open prerequisite of the waves"})
 		}
 	}
+	// A gate of an aspect of a wave holds nothing up by itself.
+	l.contestGates(e, func(name string, s reprise.Status) bool {
+		return s != reprise.Pending && name != "final" && !slices.ContainsFunc(e.waves, func(w wave) bool { return w.name == name })
+	})
 	phase, units := l.openWave(e)
 	if phase == "" && run.Phase == "" {
 		phase = "final gate"
@@ -147,17 +151,20 @@ func (l *loader) notPassed(e epic, gate string, u *reprise.Unit) {
 // contestEnd reports what the state of an epic that is completed says against that: a gate
 // that was not passed, a question that its owner did not answer.
 func (l *loader) contestEnd(e epic) {
-	contest := func(at reprise.Source, message, hint string) {
-		l.report(reprise.Warning, reprise.CodeFalseCompletion, l.run.ID, at, "the epic is completed, but "+message, hint)
-	}
-	for _, g := range e.verdicts.Entries(1) {
-		if s := e.ruling(g.Name); e.verdict(g.Name) != "" && s != reprise.Done && s != reprise.Skipped {
-			contest(g.Source(), fmt.Sprintf("the verdict on its gate %s is %s", quote(g.Name), short(e.verdict(g.Name), 40)), "let the gate be reviewed again, or correct its verdict")
-		}
-	}
+	l.contestGates(e, func(string, reprise.Status) bool { return true })
 	for _, q := range ownerAsks(e.Value) {
 		if !q.Answered {
-			contest(q.Source, "it still waits for its owner: "+doc.Clip(q.Text, 100), "answer it, or take out what is settled")
+			l.report(reprise.Warning, reprise.CodeFalseCompletion, l.run.ID, q.Source, "the epic is completed, but it still waits for its owner: "+doc.Clip(q.Text, 100), "answer it, or take out what is settled")
+		}
+	}
+}
+
+// contestGates reports those of some gates whose verdict does not let the work pass.
+func (l *loader) contestGates(e epic, some func(name string, s reprise.Status) bool) {
+	for _, g := range e.verdicts.Entries(1) {
+		if s := e.ruling(g.Name); some(g.Name, s) && e.verdict(g.Name) != "" && s != reprise.Done && s != reprise.Skipped {
+			l.report(reprise.Warning, reprise.CodeFalseCompletion, l.run.ID, g.Source(), fmt.Sprintf("the verdict on gate %s is %s", quote(g.Name), short(e.verdict(g.Name), 40)),
+				"let the gate be reviewed again, or correct its verdict")
 		}
 	}
 }

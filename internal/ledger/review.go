@@ -12,10 +12,10 @@ import (
 // rulings are the words with which a review, a gate or a self-check begins that accepts work
 // or sends it back. A convention says where reviews stand; what they say is one table.
 var rulings = map[reprise.Status][]string{
-	reprise.Done: {"approve", "approved", "pass", "passed", "concerns", "waived", "go"}, reprise.Blocked: {"block", "blocked"},
+	reprise.Done: {"approve", "approved", "aprovado", "aprovada", "pass", "passed", "concerns", "waived", "go", "ready for done"}, reprise.Blocked: {"block", "blocked"},
 	reprise.Failed: {
-		"reject", "rejected", "fail", "failed", "needs work", "needs changes", "needs revision",
-		"changes requested", "changes required", "request changes", "requested changes",
+		"reject", "rejected", "reprovado", "reprovada", "rejeitado", "rejeitada", "fail", "failed", "needs work", "needs rework", "needs changes", "needs revision",
+		"changes requested", "changes required", "request changes", "requested changes", "no go",
 	},
 }
 
@@ -32,7 +32,7 @@ func Ruling(text string) reprise.Status {
 	for _, status := range []reprise.Status{reprise.Done, reprise.Failed, reprise.Blocked} {
 		for _, ruling := range rulings[status] {
 			rest, ok := strings.CutPrefix(whole+" ", ruling+" ")
-			if ok && !strings.Contains(text, "?") && !slices.ContainsFunc(strings.Fields(rest), takesBack) {
+			if ok && !strings.Contains(text, "?") && !takesBack(rest) {
 				return status
 			}
 		}
@@ -40,8 +40,12 @@ func Ruling(text string) reprise.Status {
 	return reprise.Unknown
 }
 
-func takesBack(word string) bool {
-	return slices.Contains([]string{"no", "not", "nao", "false", "pending", "fail", "failed", "reject", "rejected", "blocked"}, word)
+// takesBack reports whether the words behind a ruling deny it, or hold one that does not accept:
+// a form offers several.
+func takesBack(rest string) bool {
+	return slices.ContainsFunc(slices.Concat([]string{"no", "not", "nao", "false", "pending"}, rulings[reprise.Failed], rulings[reprise.Blocked]), func(words string) bool {
+		return strings.Contains(" "+rest+" ", " "+words+" ")
+	})
 }
 
 // cutRuling separates a ruling from what is said about it.
@@ -56,8 +60,8 @@ func cutRuling(text string) (ruling, about string) {
 // "Changes Requested → Fixed".
 func Settled(text string) bool {
 	_, about := cutRuling(text)
-	words := strings.Fields(doc.Fold(about))
-	return !slices.ContainsFunc(words, takesBack) && slices.ContainsFunc(words, func(w string) bool {
+	fold := doc.Fold(about)
+	return !takesBack(fold) && slices.ContainsFunc(strings.Fields(fold), func(w string) bool {
 		return slices.Contains([]string{"fixed", "resolved", "addressed", "corrigido", "corrigidos"}, w) || slices.Contains(rulings[reprise.Done], w)
 	})
 }
@@ -66,6 +70,7 @@ func Settled(text string) bool {
 type Objection struct {
 	Text string
 	Line int
+	part bool // it may be about a part of the work
 }
 
 // Against quotes objections in a sentence.
@@ -92,7 +97,7 @@ func Objections(m *doc.Markdown, titles ...string) (review, unmet []Objection) {
 		case IsWork(sec.Title):
 			for _, line := range sec.Lines() {
 				if notMet(line.Text) {
-					unmet = append(unmet, Objection{strings.TrimSpace(line.Text), line.No})
+					unmet = append(unmet, Objection{Text: strings.TrimSpace(line.Text), Line: line.No})
 				}
 			}
 		default:
@@ -104,21 +109,23 @@ func Objections(m *doc.Markdown, titles ...string) (review, unmet []Objection) {
 }
 
 func reviewed(sec doc.Section, out []Objection) []Objection {
-	// rule reports whether a text is a ruling; one that accepts settles what stands before it.
-	rule := func(text string, line int) bool {
+	// rule reports whether a text is a ruling. One that accepts settles what stands before it; a
+	// bare status, which may be that of a part, only others of its kind.
+	rule := func(key, text string, line int) bool {
+		part := doc.Fold(key) == "status"
 		text = struck().ReplaceAllString(text, "")
 		switch status := Ruling(text); {
 		case status == reprise.Done, (status == reprise.Failed || status == reprise.Blocked) && Settled(text):
-			out = nil
+			out = slices.DeleteFunc(out, func(o Objection) bool { return o.part || !part })
 		case status == reprise.Failed, status == reprise.Blocked:
-			out = append(out, Objection{strings.TrimSpace(text), line})
+			out = append(out, Objection{strings.TrimSpace(text), line, part})
 		default:
 			return false
 		}
 		return true
 	}
 	_, own, _ := strings.Cut(colons.Replace(sec.Title), ":")
-	rule(own, sec.Line)
+	rule("", own, sec.Line)
 	bare := false // the ruling stands below its heading
 	for _, line := range sec.Lines() {
 		text := strings.TrimLeft(strings.TrimSpace(line.Text), "# ")
@@ -132,24 +139,20 @@ func reviewed(sec doc.Section, out []Objection) []Objection {
 		}
 		bare = rules(text)
 		for _, l := range labels {
-			if rules(l.Key) && rule(l.Value, line.No) {
+			if rules(l.Key) && rule(l.Key, l.Value, line.No) {
 				break
 			}
 		}
 		if notMet(line.Text) {
-			out = append(out, Objection{strings.TrimSpace(line.Text), line.No})
+			out = append(out, Objection{Text: strings.TrimSpace(line.Text), Line: line.No})
 		}
 	}
 	return out
 }
 
-// rules reports whether a label or heading names the ruling of a review.
-func rules(key string) bool {
-	return slices.Contains([]string{
-		"gate", "qa gate", "quality gate", "gate status", "gate decision", "qa gate decision", "gate verdict", "verdict", "final verdict", "veredito",
-		"decision", "outcome", "review outcome", "review decision", "self check", "self check result",
-	}, strings.ReplaceAll(doc.Fold(key), "_", " "))
-}
+// rules reports whether a label or heading names the ruling of a review: not an earlier one, nor
+// one on a part.
+func rules(key string) bool { return ruled().MatchString(strings.ReplaceAll(doc.Fold(key), "_", " ")) }
 
 // notMet reports whether a line says of a criterion that it is not met. A sign within its text
 // is part of what it asks for.
@@ -164,6 +167,7 @@ func notMet(line string) bool {
 var (
 	colons     = strings.NewReplacer("\uff1a", ":")
 	struck     = doc.Pattern(`(?s)~~.*?~~`) // it no longer holds
-	lineNotMet = doc.Pattern(`(?i)^[-*+>\d.\[\]x \t]*(?:❌[ *]*AC[ #-]*\d+\b|AC[ #-]*\d+\b[^\pL\d|]*(?:❌|not met|unmet|n[aã]o atendido))`)
-	rowNotMet  = doc.Pattern(`(?i)^\|[ *]*(?:AC[ #-]*)?\d+[ *]*\|(?:.*\|)?[ *]*(?:❌|not met|unmet|n[aã]o atendido)`)
+	ruled      = doc.Pattern(`^(?:(?:qa|quality|final|review|recommended|gate) )*(?:gate|verdict|veredito|decision|decisao|outcome|status|self check(?: result)?)$`)
+	lineNotMet = doc.Pattern(`(?i)^[-*+>\d.\[\]x \t]*(?:❌[ *]*AC[ #-]*\d+\b|(?:AC[ #-]*\d+\b|(?:all )?(?:ACs|acceptance criteria) met\b)[^\pL\d|✓✅]*(?:[❌✗✘]|not met|unmet|not implemented|n[aã]o atendido|(?-i:FAIL(?:ED)?)\b))`)
+	rowNotMet  = doc.Pattern(`(?i)^\|(?:[ *]*(?:AC[ #-]*)?\d+[ *]*\|(?:.*\|)?[ *]*(?:❌|not met|unmet|not implemented|n[aã]o atendido|(?-i:MISSING|FAIL(?:ED)?) *\|)|.*\|[ *]*not (?:done|implemented)[ *]*\|)`)
 )

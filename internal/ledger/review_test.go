@@ -2,8 +2,10 @@ package ledger_test
 
 import (
 	"testing"
+	"testing/fstest"
 
 	"reprise"
+	"reprise/internal/doc"
 	"reprise/internal/ledger"
 )
 
@@ -32,9 +34,45 @@ func TestVerdictIsReadAsAWhole(t *testing.T) {
 		"failsafe":                       reprise.Unknown,
 		"Changes Requested":              reprise.Failed,
 		"No changes required":            reprise.Unknown,
+		"REPROVADO":                      reprise.Failed,
+		"no-go":                          reprise.Failed,
+		"[✓ Ready for Done]":             reprise.Done,
+		"[✓ Ready for Done] / [✗ Changes Required - See unchecked items above]": reprise.Unknown,
 	} {
 		if got := ledger.Ruling(word); got != want {
 			t.Errorf("%q is %s, want %s", word, got, want)
+		}
+	}
+}
+
+// What a review says against its work is found in the ways that reviews are written, and what
+// accepts the work since settles it: not a status that may be that of a part. (issue 15, row 6)
+func TestObjectionsOfAReview(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"### Recommended Status\n\n[✗ Changes Required - See unchecked items below]":                      1,
+		"### Recommended Status\n\n[✓ Ready for Done] / [✗ Changes Required - See unchecked items above]": 0,
+		"- All ACs Met: ✗ refund is not booked":                                                           1,
+		"- All ACs Met: [✓/✗] [notes]":                                                                    0,
+		"- AC1: FAIL (no mail is sent)":                                                                   1,
+		"- AC8: No critical issues":                                                                       0,
+		"- AC2: fail fast where it is empty":                                                              0,
+		"QA decision: **FAIL** - 2 blockers":                                                              1,
+		"**Veredito:** REPROVADO":                                                                         1,
+		"**Status:** Changes Required":                                                                    1,
+		"**Review Status:** Changes Requested":                                                            1,
+		"**Previous Verdict:** FAIL":                                                                      0,
+		"**Status:** Changes Required\n\n**Status:** Approved":                                            0,
+		"Gate: FAIL\n\n### Lint\n\n**Status:** PASS":                                                      1,
+		"**Status:** FAIL\n\nGate: PASS":                                                                  0,
+		"| AC1 | Works | NOT IMPLEMENTED | - |":                                                           1,
+		"| AC1 | Works | IMPLEMENTED | - |":                                                               0,
+		"| T | [x] | NOT DONE | - |":                                                                      1,
+		"| 3 | what is not done in time is lost | ✅ |":                                                    0,
+	} {
+		m := doc.NewReader(fstest.MapFS{"s.md": {Data: []byte("# S\n\n## QA Results\n\n" + text + "\n")}}).Open("s.md").Markdown()
+		if got, _ := ledger.Objections(m, "qa results"); len(got) != want {
+			t.Errorf("%q: %v, want %d", text, got, want)
 		}
 	}
 }
