@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // phaseHumanReview is where a finished and reviewed build stands until a
@@ -107,6 +108,9 @@ func (l *loader) decideClosed() bool {
 				Hint:    "read qa_report.md before relying on it",
 			})
 		}
+		if l.plan.qa == qaNone {
+			l.rejectedBeside()
+		}
 		return true
 	}
 	r.State = reprise.Stopped
@@ -121,6 +125,21 @@ func (l *loader) decideClosed() bool {
 		Hint:    "set the plan's status back to in_progress to resume it",
 	})
 	return true
+}
+
+// rejectedBeside reports that QA's report, or what it asked to be fixed if there is no report,
+// ends with a rejection. A sign-off in the plan is newer than they are.
+func (l *loader) rejectedBeside() {
+	for _, name := range []string{"qa_report.md", "QA_FIX_REQUEST.md"} {
+		f, ok := l.find(name)
+		if !ok || !f.OK() {
+			continue
+		}
+		if said := ledger.Rejections(f.Markdown()); len(said) > 0 {
+			f.Report(reprise.Warning, reprise.CodeFalseCompletion, said[0].Line, fmt.Sprintf("closed, but %s says %s and nobody signed it off since", name, ledger.Against(said)), "read it before relying on the work")
+		}
+		return
+	}
 }
 
 // decideBuild settles a spec with items: coding while any is open, then QA.

@@ -23,7 +23,12 @@ var (
 	doubts = []string{"untested", "not tested", "not tested yet", "not yet tested", "not yet verified", "needs testing", "needs verification"}
 	wary   = []string{"still", "not", "missing", "failing", "waiting", "moved", "removed", "remaining", "outstanding", "only half"}
 	// undone are those that say of what is there that it is not the work.
-	undone = []string{"reverted", "stub only", "stubbed", "to be completed", "to be implemented", "to be finished"}
+	undone = []string{
+		"reverted", "stub only", "stubbed", "to be completed", "to be implemented", "to be finished", "broken", "tests failing", "tests fail", "failing tests", "needs rework", "needs fixing",
+		"not working", "not working yet", "does not work", "does not work yet", "doesn't work", "doesn't work yet",
+	}
+	// waits are those for what somebody else has to do first.
+	waits = []string{"waiting for", "waiting on", "awaiting"}
 	// later are those that put a task off, as those for Skipped do: a box that is ticked beside
 	// one of them says that nothing is left to do here, not that it was done.
 	later = []string{"deferred", "postponed", "延期"}
@@ -42,7 +47,10 @@ var spoken = sync.OnceValue(func() map[string]reprise.Status {
 		out[word] = reprise.InReview
 	}
 	for _, word := range undone {
-		out[word] = reprise.InProgress
+		out[doc.Fold(word)] = reprise.InProgress
+	}
+	for _, word := range waits {
+		out[word] = reprise.Pending
 	}
 	return out
 })

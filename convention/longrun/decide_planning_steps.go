@@ -140,7 +140,6 @@ func (g *gsd) findings() {
 	}
 	g.plans.reportCycles(g.r, g.live)
 	g.checkState()
-	g.checkVerification()
 	g.checkQuick()
 }
 
@@ -162,7 +161,8 @@ func (g *gsd) checkState() {
 	}
 }
 
-// checkVerification reports what the verification of the phases found. It does
+// checkVerification reports what the verification of the phases found, and what a person has
+// to set up. It does
 // not change the state: shipped milestones carry deferred findings.
 func (g *gsd) checkVerification() {
 	for _, c := range g.checks {
@@ -175,11 +175,21 @@ func (g *gsd) checkVerification() {
 			continue
 		}
 		node := m.Front.Get("status")
-		switch word := doc.Fold(node.Str()); word {
+		word, line := node.Str(), 0
+		if node != nil {
+			line = node.Line
+		} else if label, ok := m.All().Label("Status"); ok {
+			word, line = label.Value, label.Line
+		}
+		waits := reprise.CodePendingQuestion
+		if g.run.State == reprise.Complete {
+			waits = reprise.CodeFalseCompletion
+		}
+		switch doc.Fold(word) {
 		case "gaps found", "diagnosed", "failed":
-			f.Report(reprise.Warning, reprise.CodeFalseCompletion, node.Line, fmt.Sprintf("the verification of %s ended as %q", g.phaseName(c.phase), doc.Clip(node.Str(), 40)), "plan and execute what closes the gaps")
-		case "human needed", "partial", "testing":
-			f.Report(reprise.Warning, reprise.CodePendingQuestion, node.Line, fmt.Sprintf("the verification of %s waits for a person (%q)", g.phaseName(c.phase), doc.Clip(node.Str(), 40)), "go through the open checks")
+			f.Report(reprise.Warning, reprise.CodeFalseCompletion, line, fmt.Sprintf("the %s of %s ended as %q", c.what, g.phaseName(c.phase), doc.Clip(word, 40)), "plan and execute what closes the gaps")
+		case "human needed", "partial", "testing", "incomplete":
+			f.Report(reprise.Warning, waits, line, fmt.Sprintf("the %s of %s waits for a person (%q)", c.what, g.phaseName(c.phase), doc.Clip(word, 40)), "go through what is open there, then bring its status up to date")
 		}
 	}
 }

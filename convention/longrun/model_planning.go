@@ -23,7 +23,7 @@ type gsd struct {
 	filed []*plan // those with a PLAN or a SUMMARY file, in order
 
 	handoffs []handoffFile
-	checks   []handoffFile // VERIFICATION and UAT files
+	checks   []phaseCheck
 
 	done []*plan // closed by their summaries
 	open []*plan // no summary that closes them, not superseded
@@ -58,6 +58,7 @@ func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
 	g.steps()
 	g.findings()
 	g.decide()
+	g.checkVerification()
 	if run.LastActivity.IsZero() {
 		useFileTimes(r, run, g.dir, "STATE.md", "ROADMAP.md", "agent-history.json", "current-agent-id.txt", "HANDOFF.json", "PROJECT.md")
 	}

@@ -139,9 +139,18 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, d
 		return
 	}
 	upper := strings.ToUpper(base)
-	if strings.HasSuffix(upper, "VERIFICATION.MD") || strings.HasSuffix(upper, "UAT.MD") {
-		g.checks = append(g.checks, handoffFile{name, phase})
+	for suffix, what := range map[string]string{"VERIFICATION.MD": "verification", "UAT.MD": "verification", "USER-SETUP.MD": "user setup"} {
+		if strings.HasSuffix(upper, suffix) {
+			g.checks = append(g.checks, phaseCheck{name, phase, what})
+		}
 	}
+}
+
+// phaseCheck is a file with what was checked of a phase, or what a person has to do for it.
+type phaseCheck struct {
+	path  string
+	phase phaseNo
+	what  string
 }
 
 // folderOf is the folder of the phase that a plan or a summary belongs to.

@@ -108,6 +108,9 @@ func Objections(m *doc.Markdown, titles ...string) (review, unmet []Objection) {
 	return review, unmet
 }
 
+// Rejections reads what a review that is a document of its own says since it accepted the work.
+func Rejections(m *doc.Markdown) []Objection { return reviewed(m.All(), nil) }
+
 func reviewed(sec doc.Section, out []Objection) []Objection {
 	// rule reports whether a text is a ruling. One that accepts settles what stands before it; a
 	// bare status, which may be that of a part, only others of its kind.
@@ -167,7 +170,7 @@ func notMet(line string) bool {
 var (
 	colons     = strings.NewReplacer("\uff1a", ":")
 	struck     = doc.Pattern(`(?s)~~.*?~~`) // it no longer holds
-	ruled      = doc.Pattern(`^(?:(?:qa|quality|final|review|recommended|gate) )*(?:gate|verdict|veredito|decision|decisao|outcome|status|self check(?: result)?)$`)
+	ruled      = doc.Pattern(`^(?:(?:qa|quality|final|review|recommended|gate) )*(?:gate|verdict|veredito|decision|decisao|outcome|status|sign off|self check(?: result)?)$`)
 	lineNotMet = doc.Pattern(`(?i)^[-*+>\d.\[\]x \t]*(?:❌[ *]*AC[ #-]*\d+\b|(?:AC[ #-]*\d+\b|(?:all )?(?:ACs|acceptance criteria) met\b)[^\pL\d|✓✅]*(?:[❌✗✘]|not met|unmet|not implemented|n[aã]o atendido|(?-i:FAIL(?:ED)?)\b))`)
 	rowNotMet  = doc.Pattern(`(?i)^\|(?:[ *]*(?:AC[ #-]*)?\d+[ *]*\|(?:.*\|)?[ *]*(?:❌|not met|unmet|not implemented|n[aã]o atendido|(?-i:MISSING|FAIL(?:ED)?) *\|)|.*\|[ *]*not (?:done|implemented)[ *]*\|)`)
 )
