@@ -27,9 +27,8 @@ import (
 // restore looks for runs that read files of which git has more. Such a run is shown with
 // what git has, and the files as unread: where it stands is not all that is in them, since
 // agents get them to read. A missing file counts even if the run stands the same with it: it
-// may tell of commits or of earlier attempts. One that was only moved does not count. A run
-// that is missing entirely counts only if another one would be mistaken for it: removing or
-// moving a whole run is deliberate.
+// may tell of commits or of earlier attempts. One that was only moved does not count, nor does a
+// run that is over and missing entirely, unless another one would be mistaken for it.
 func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs []*reprise.Run, opts Options) ([]*reprise.Run, error) {
 	full, err := withLost(ctx, fsys, opts.git)
 	if err != nil || full == nil {
@@ -67,8 +66,10 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				runs = append(runs, then) // it is there, and too little is left of it to be known
 			case slices.ContainsFunc(runs, taken):
 				runs = append(slices.DeleteFunc(runs, taken), then)
+			case !then.State.Open(), ours.entriesOf(ref) != nil, slices.ContainsFunc(runs, func(r *reprise.Run) bool { return movedTo(r, then) }):
+				continue // it is over, its journal tells of it, or it has another place
 			default:
-				continue
+				runs = append(runs, then)
 			}
 			full.tell(then, names)
 		}
@@ -227,6 +228,14 @@ func (c *committed) moved(name string, r *reprise.Run, git *reprise.Git) bool {
 		}
 	}
 	return false
+}
+
+// movedTo reports whether r has all the steps of a run that is missing.
+func movedTo(r, was *reprise.Run) bool {
+	return r.Layout == was.Layout && len(was.Steps) > 0 && !slices.ContainsFunc(was.Steps, func(s reprise.Step) bool {
+		now := r.Step(s.ID)
+		return now == nil || now.Title != s.Title
+	})
 }
 
 // isNew reports whether a file is one that git does not have.
