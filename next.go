@@ -270,6 +270,9 @@ func (s *Step) Landed() bool {
 // it.
 func against(s *Step) bool {
 	no := false
+	if s.Away != nil {
+		return true
+	}
 	for _, e := range s.Evidence {
 		if e.For {
 			return false

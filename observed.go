@@ -28,6 +28,9 @@ type Observed struct {
 	// gone since, under any name. Wrote lists, by a commit with accepted work, the files
 	// that it wrote, if some of them may be among those.
 	Removed, Wrote map[string][]string
+	// Absent lists the files that done steps leave by their ledgers or titles, and that are
+	// not on disk where their run continues. It is nil if that was not looked at.
+	Absent map[string]bool
 	// Owners holds the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
 	// Peers are all runs of the project, the examined one included.
@@ -136,6 +139,23 @@ func (g *Git) PlaceOf(r *Run) (dir string, known bool) {
 		return "", !own
 	}
 	return g.Worktrees[i].Path, true
+}
+
+// Holds returns what reports whether a commit is in the history of where a run continues: in
+// the checkout of its own if it has one, or else here. A run with a branch of its own continues
+// there, wherever that is checked out, as long as there is that branch; if what it has cannot
+// be told, any commit that a branch has counts.
+func (g *Git) Holds(r *Run) func(c *Commit) bool {
+	if r.Worktree == "" || path.Clean(r.Worktree) == "." {
+		own := slices.ContainsFunc(g.Branches, func(b Branch) bool { return b.Name == r.Branch })
+		return func(c *Commit) bool { return c.OnHead || own }
+	}
+	dir := path.Clean(r.Worktree)
+	in := func(c *Commit) bool { return slices.Contains(c.In, dir) }
+	if slices.ContainsFunc(g.Commits, func(c Commit) bool { return in(&c) }) {
+		return in
+	}
+	return func(*Commit) bool { return true }
 }
 
 // Unmerged is what a branch, but not the head, has of open runs.

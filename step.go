@@ -1,6 +1,13 @@
 package reprise
 
-import "time"
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
 
 // Claim is one ledger's statement about one subject. Overruled claims are kept too, so
 // that every answer can be explained.
@@ -36,6 +43,7 @@ type Step struct {
 	Commits  []string // commits that the ledgers record for it
 	Pieces   bool     // those commits are intermediate: they show that it was begun, not that it is complete
 	Files    []string // files its plan or ledger says it touches
+	Made     []string `json:",omitempty"` // files its plan or ledger says it makes; empty if it tells only what it touches
 	Traces   []Trace  // how to recognize a commit for this step in git's history
 	Source   Source   // where it is declared
 	// Accepted is how its end was accepted here, nil if our journal has no valid
@@ -69,6 +77,51 @@ type Step struct {
 	// are compared with what the world says.
 	Grade    Grade
 	Evidence []Evidence
+	// Away tells of a step that the files of its run call done that its work is not here;
+	// nil if it is, or nothing tells. It is set with the grade.
+	Away *Away `json:",omitempty"`
+}
+
+// Away is what is known of work that is not where its run continues.
+type Away struct {
+	Why    string // one clause
+	Commit string // that has it, "" if none is known
+	Branch string // that has the commit, "" if none does
+	Revert string // the commit that took it back, "" if none did
+}
+
+// Leaves lists the files by which the step's work can be told.
+func (s *Step) Leaves() []string {
+	if len(s.Made) > 0 {
+		return s.Made
+	}
+	return s.Files
+}
+
+// NamesIn returns the words of a text as names of files and ids are written in it.
+func NamesIn(text string) []string {
+	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("`'\"()[]{}<>,;:*|", c) }
+	words := strings.FieldsFunc(text, between)
+	for i := range words {
+		words[i] = strings.TrimPrefix(strings.TrimRight(words[i], "."), "./")
+	}
+	return words
+}
+
+// MayBeAway reports whether the work of done steps is looked for: a run of another checkout
+// continues there, where it is.
+func (r *Run) MayBeAway() bool {
+	return (r.State.Open() || r.State == Complete) && !strings.HasPrefix(r.Path, "../")
+}
+
+// Named lists the files that the title of a task names by a path with a folder.
+func (r *Run) Named(s *Step) []string {
+	if r.Kind != KindTasks {
+		return nil
+	}
+	return slices.DeleteFunc(NamesIn(s.Title), func(word string) bool {
+		return !strings.Contains(word, "/") || path.Ext(word) == "" || !fs.ValidPath(word)
+	})
 }
 
 // Unit returns the step as something that may be started, and why.

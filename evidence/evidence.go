@@ -86,7 +86,10 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 	if opts.NoGit {
 		return o
 	}
-	ask := question(runs, opts)
+	if !opts.Cheap {
+		o.Absent = absent(root, runs)
+	}
+	ask := question(runs, o.Absent, opts)
 	var unknown error
 	ask.Then = func(repo *gitx.Repo, git *reprise.Git) {
 		if opts.Says != nil {
@@ -120,6 +123,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 			if err := keepHere(ctx, repo, runs, o.Git); err != nil {
 				o.Git.Unheard = true
 				skipped = append(skipped, "what became of commits that are on no branch was not fully looked at: "+err.Error())
+			}
+			if problem := away(ctx, repo, root, runs, &o); problem != "" {
+				skipped, o.Git.Unheard = append(skipped, problem), true
 			}
 		}
 	}
@@ -171,7 +177,7 @@ func owners(runs []*reprise.Run, now time.Time) map[reprise.Source]reprise.Owner
 }
 
 // question collects from the runs what git is to be asked.
-func question(runs []*reprise.Run, opts Options) gitx.Ask {
+func question(runs []*reprise.Run, absent map[string]bool, opts Options) gitx.Ask {
 	ask := gitx.Ask{Paths: opts.Paths}
 	if len(ask.Paths) == 0 {
 		if opts.Cheap {
@@ -182,7 +188,13 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 				}
 			}
 		} else {
-			ask.Paths = inProject(append(runPaths(runs), workFiles(runs)...))
+			ask.Paths = append(runPaths(runs), workFiles(runs)...)
+			for name, is := range absent {
+				if is {
+					ask.Paths = append(ask.Paths, name)
+				}
+			}
+			ask.Paths = inProject(ask.Paths)
 		}
 	}
 	for _, r := range runs {

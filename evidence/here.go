@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 					}
 				}
 			}
-			is := where(r, git, reached)
+			is := git.Holds(r)
 			if c := reached[l.Commit]; c != nil && is(c) {
 				stands[l.Commit] = l.Commit
 				continue
@@ -313,19 +312,4 @@ func states(repo *gitx.Repo, runs []*reprise.Run) func(name string) bool {
 			return r != nil && r.Path != "" && reprise.Within(name, repo.Prefix()+r.Path)
 		})
 	}
-}
-
-// where returns what reports whether a commit is in the history of where a run continues: in
-// the checkout of its own if it has one, or else here. A run with a branch of its own continues
-// there, wherever that is checked out; if that cannot be told, any commit that a branch has
-// counts.
-func where(r *reprise.Run, git *reprise.Git, reached map[string]*reprise.Commit) func(c *reprise.Commit) bool {
-	if r.Worktree == "" || path.Clean(r.Worktree) == "." {
-		return func(c *reprise.Commit) bool { return c.OnHead || r.Branch != "" }
-	}
-	in := func(c *reprise.Commit) bool { return slices.Contains(c.In, path.Clean(r.Worktree)) }
-	if slices.ContainsFunc(git.Worktrees, func(w reprise.Worktree) bool { return reached[w.Head] != nil && in(reached[w.Head]) }) {
-		return in
-	}
-	return func(*reprise.Commit) bool { return true }
 }

@@ -13,7 +13,7 @@ func falseCompletion(r *reprise.Run, _ *World) []reprise.Finding {
 	var reasons []string
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Status != reprise.Done {
+		if s.Status != reprise.Done || s.Away != nil { // which is told as work that is not here
 			continue
 		}
 		if why, no := contradicted(s); no {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"reprise"
 )
@@ -13,7 +12,8 @@ import (
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
 // that an open step needs, or that a finished run left. Files that a finished step wrote or
 // names count where they were there when something was last done for the run. Of the commits of a finished run
-// only those count of which nothing is left: whoever built on it since has changed it.
+// only those count of which nothing is left: whoever built on it since has changed it. Of what
+// only the files of the run call done, the grader has concluded it (Step.Away).
 func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() && r.State != reprise.Complete {
 		return nil
@@ -49,6 +49,9 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		}
 		if f == nil {
 			f = takenBack(r, s, o)
+		}
+		if f == nil {
+			f = away(r, s, o, out)
 		}
 		if f == nil {
 			continue
@@ -299,12 +302,56 @@ func takenBack(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	}
 }
 
+// maxAway is how many steps that are called done and whose work is away are told of each.
+const maxAway = 5
+
+// away tells that a step is called done by the files of the run, and its work is not here. The
+// last that is told of stands for those after it.
+func away(r *reprise.Run, s *reprise.Step, o *World, told []reprise.Finding) *reprise.Finding {
+	same := 0
+	for _, f := range told {
+		if t := r.Step(f.Subject); t != nil && t.Away != nil && t.Accepted == nil {
+			same++
+		}
+	}
+	if s.Away == nil || same >= maxAway {
+		return nil
+	}
+	git, hint := gitIn(r, o), "restore it from a backup"
+	switch a := s.Away; {
+	case a.Revert != "":
+		hint = fmt.Sprintf("`%s revert %.12s` brings it back", git, a.Revert)
+	case a.Branch != "" && git == "git":
+		hint = fmt.Sprintf("check out %s, or `git merge %s` brings it here", name(a.Branch), reprise.Pasted(a.Branch, "BRANCH"))
+	case a.Commit != "":
+		hint = fmt.Sprintf("`%s merge %.12s` brings it here", git, a.Commit)
+	}
+	f := &reprise.Finding{
+		Severity: reprise.Warning, Hint: hint,
+		Message: fmt.Sprintf("%s is marked done, but its work is not here: %s", name(s.ID), s.Away.Why),
+	}
+	if more := awayAfter(r, s); same == maxAway-1 && more > 0 {
+		f.Message += fmt.Sprintf("; the same is true of %s after it", plural(more, "step"))
+	}
+	return f
+}
+
+// awayAfter counts the steps after one whose work is away.
+func awayAfter(r *reprise.Run, s *reprise.Step) (n int) {
+	for i := range r.Steps {
+		switch t := &r.Steps[i]; {
+		case t.ID == s.ID:
+			n = 0
+		case t.Away != nil:
+			n++
+		}
+	}
+	return n
+}
+
 // mentions reports whether a text names a file by its whole path, or an id.
 func mentions(text, file string) bool {
-	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("`'\"()[]{}<>,;:*|", c) }
-	return slices.ContainsFunc(strings.FieldsFunc(text, between), func(word string) bool {
-		return strings.TrimPrefix(strings.TrimRight(word, "."), "./") == file
-	})
+	return slices.Contains(reprise.NamesIn(text), file)
 }
 
 // doAgain says how to repeat the step of a finding. Everything else that blocks is

@@ -11,7 +11,10 @@ import (
 )
 
 // fileKeys are the names under which an item says what it touches.
-var fileKeys = []string{"files_to_modify", "files_to_create", "files", "file", "affected_files"}
+var fileKeys = []string{"files_to_modify", madeKey, "files", "file", "affected_files"}
+
+// madeKey is the one under which it says what it makes.
+const madeKey = "files_to_create"
 
 // maxFiles bounds the files kept for one item. Real items name a dozen.
 const maxFiles = 200
@@ -19,9 +22,9 @@ const maxFiles = 200
 // itemFiles lists the files an item says it touches, as paths inside the
 // project. Globs, prose and paths that lead elsewhere are left out: they would
 // be compared with names of real files and never fit.
-func itemFiles(n *doc.Node) []string {
+func itemFiles(n *doc.Node, keys ...string) []string {
 	var out []string
-	for _, key := range fileKeys {
+	for _, key := range keys {
 		v := n.Get(key)
 		if v.IsNull() || v.Kind == doc.Map {
 			continue

@@ -59,7 +59,7 @@ func (p *plan) addItem(n ledger.Value, ph, i int, list string) {
 				break
 			}
 		}
-		s.Files = itemFiles(n.Node)
+		s.Files, s.Made = itemFiles(n.Node, fileKeys...), itemFiles(n.Node, madeKey)
 		status := n.Get("status")
 		s.Status, word, known = itemStatus(status)
 		at := s.Source

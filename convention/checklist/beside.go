@@ -48,6 +48,9 @@ func (l *list) readOwn(it *item, f *doc.File, md *doc.Markdown) {
 			it.boxes = append(it.boxes, reprise.Box{Step: it.id, Text: c.Text, Source: f.At(c.Line)})
 		}
 	}
+	if made, ok := md.Section(l.family.Made); ok && l.family.Made != "" {
+		it.made = ledger.NamedFiles(made.Lines(), l.project())
+	}
 	review, unmet := ledger.Objections(md, l.family.Reviews...)
 	it.against = append(unmet, review...)
 }

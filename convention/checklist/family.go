@@ -52,6 +52,9 @@ type Family struct {
 	// Inputs are files next to the list that whoever does a task should read; {id} stands
 	// for the id of the task.
 	Inputs []string
+	// Made, folded, names the files that a task makes: it is the label of lines in the section
+	// of the task, or the title of a section in a task's own file.
+	Made string
 	// Words are the words for each status, or the marks in a box, beside the usual ones. The
 	// first one is written. A status without a word cannot be recorded.
 	Words map[reprise.Status][]string
@@ -227,7 +230,7 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Done: {"done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled", "optional"},
 			},
 			// A story without a file of its own is described among the epics.
-			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Reviews: []string{"senior developer review", "code review"}, Inputs: []string{
+			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Made: "file list", Reviews: []string{"senior developer review", "code review"}, Inputs: []string{
 				"{id}.md", "stories/{id}.md", "epics.md", "../epics.md", "../planning-artifacts/epics.md", "../planning-artifacts/epics/index.md",
 				"../architecture.md", "../planning-artifacts/architecture.md",
 			},
@@ -271,7 +274,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "superpowers", Form: Boxes, Words: boxes, Shared: true, Unnumbered: true, Within: regexp.MustCompile(`^Task (?P<id>\d+[a-z]?)\b`),
-			Lists: []string{"docs/superpowers/plans/*.md", "docs/plans/*.md"}, Marks: []string{"docs"},
+			Lists: []string{"docs/superpowers/plans/*.md", "docs/plans/*.md"}, Marks: []string{"docs"}, Made: "create",
 			Item: regexp.MustCompile(`^\**Step (?P<id>\d+):?\**:?\s+(?P<text>.+)`),
 		},
 		{

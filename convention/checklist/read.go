@@ -78,6 +78,7 @@ type item struct {
 	file            string             // its own, beside the list
 	boxes           []reprise.Box      // what is not ticked in that
 	against         []ledger.Objection // what is said there against its being done
+	made            []string           // the files that it makes, or made
 }
 
 // loose is a box that is not a task.
@@ -378,7 +379,7 @@ func (l *list) step(it *item) reprise.Step {
 	decides := it.deciding()
 	s := reprise.Step{
 		ID: it.id, Title: it.text, Phase: it.phase, Path: l.file.Path, Role: it.role(),
-		Status: decides.status, Optional: it.spare(), Needs: it.needs, Source: it.places[0].source,
+		Status: decides.status, Optional: it.spare(), Needs: it.needs, Made: it.made, Source: it.places[0].source,
 	}
 	if l.family.Form == Files {
 		s.Path = it.file

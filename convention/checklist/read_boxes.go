@@ -94,7 +94,42 @@ func (l *list) readBoxes() {
 	// that the tool finds by its name alone.
 	l.ours = l.ours || l.names && !strings.Contains(path.Base(l.family.Lists[0]), "*") || slices.Contains(l.family.Lists, path.Base(l.file.Path))
 	l.readTwice(sections)
+	l.readMade(sections)
 	l.group()
+}
+
+// readMade reads the files that tasks make: they are there once the last box of the task is
+// ticked.
+func (l *list) readMade(sections []doc.Section) {
+	if l.family.Made == "" {
+		return
+	}
+	for _, s := range sections {
+		at := -1
+		for i := range l.items {
+			if line := l.items[i].places[0].source.Line; line > s.Line && line <= s.Line+s.Length() {
+				at = i
+			}
+		}
+		if at < 0 || l.family.within(s.Title) == "" {
+			continue
+		}
+		lines := slices.DeleteFunc(slices.Clone(s.Lines()), func(line doc.Line) bool {
+			label, _, ok := strings.Cut(doc.ItemOf(line.Text).Text, ":")
+			return !ok || doc.Fold(label) != l.family.Made
+		})
+		l.items[at].made = ledger.NamedFiles(lines, l.project())
+	}
+}
+
+// project is the folder that the files named in the list lie below.
+func (l *list) project() string {
+	for _, mark := range l.family.Marks {
+		if root, _, ok := strings.Cut("/"+l.file.Path, "/"+mark+"/"); ok {
+			return path.Clean("./" + root)
+		}
+	}
+	return "."
 }
 
 // atHome reports whether the list is in a folder that has the name of its tool: there a list of

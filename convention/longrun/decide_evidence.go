@@ -250,6 +250,18 @@ func texts(list *doc.Node) []string {
 	return out
 }
 
+// hashes lists the commits that lines name in backquotes.
+func hashes(lines []doc.Line) (out []string) {
+	for _, l := range lines {
+		for i, word := range strings.Split(l.Text, "`") {
+			if i%2 == 1 && len(word) >= 7 && len(word) <= 64 && strings.Trim(word, "0123456789abcdef") == "" && len(out) < maxFiles {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
+
 // child returns the value of a key without a word about other shapes.
 func child(n *doc.Node, key string) *doc.Node {
 	if n == nil || n.Kind != doc.Map {

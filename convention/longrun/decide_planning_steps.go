@@ -38,6 +38,9 @@ func (g *gsd) steps() {
 		if h := g.hand; h != nil && h.plan == p {
 			s.Commits, s.Pieces = h.commits, len(h.commits) > 0
 		}
+		if made := p.summary; made != nil && p.status == reprise.Done {
+			s.Made, s.Commits, s.Pieces = projectFiles(g.codeRoot(), made.made), made.commits, false
+		}
 		g.made(p)
 		s.Source = cmp.Or(s.Source, s.Claims[0].Source)
 		g.run.Steps = append(g.run.Steps, s)

@@ -62,12 +62,14 @@ type task struct {
 
 // summary is a SUMMARY file with the places of what it states.
 type summary struct {
-	file   string
-	source reprise.Source // of the status
-	status reprise.Status
-	word   string
-	reason string
-	at     time.Time
+	file    string
+	source  reprise.Source // of the status
+	status  reprise.Status
+	word    string
+	reason  string
+	at      time.Time
+	made    []string // files it says were made
+	commits []string // that it names
 
 	statusAt ledger.Text // where the status stands, or would stand
 	endedAt  ledger.Text

@@ -275,6 +275,10 @@ func (g *gsd) readGSDSummary(p *plan, id, name string) {
 			}
 		}
 	}
+	s.made = texts(child(child(m.Front, "key-files"), "created"))
+	if commits, ok := m.Section("task commits"); ok {
+		s.commits = hashes(commits.Lines())
+	}
 	status := m.Front.Get("status")
 	if status.IsNull() || strings.TrimSpace(status.Str()) == "" {
 		s.status, s.word = reprise.Done, "summary"

@@ -162,7 +162,11 @@ func (s *storyDoc) readBody(m *doc.Markdown) {
 			s.dependency(sec)
 		}
 		if titled(sec.Title, fileLists...) {
-			s.listFiles(sec)
+			for _, name := range ledger.NamedFiles(sec.Lines(), projectOf(s.path)) {
+				if len(s.files) < maxFiles && !slices.Contains(s.files, name) {
+					s.files = append(s.files, name)
+				}
+			}
 		}
 	}
 }

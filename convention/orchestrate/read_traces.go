@@ -1,7 +1,6 @@
 package orchestrate
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -48,60 +47,6 @@ var fileLists = []string{
 	"file list", "files modified", "files changed", "modified files", "lista de arquivos", "arquivos modificados", "arquivos afetados", "arquivos a criar", "文件列表",
 }
 
-// listFiles reads the paths of a file list: what stands in backquotes, and the
-// first word of an item or of a cell, where it looks like a path.
-func (s *storyDoc) listFiles(sec doc.Section) {
-	for _, l := range sec.Lines() {
-		rest := l.Text
-		quoted := false
-		for len(s.files) < maxFiles {
-			_, after, ok := strings.Cut(rest, "`")
-			word, behind, shut := strings.Cut(after, "`")
-			if !ok || !shut {
-				break
-			}
-			quoted = true
-			s.addFile(word)
-			rest = behind
-		}
-		if text := strings.TrimSpace(l.Text); !quoted && (strings.HasPrefix(text, "|") || trimBullet(text) != text) {
-			text = trimBullet(strings.TrimLeft(text, "| "))
-			text = strings.TrimPrefix(strings.TrimPrefix(text, "[x] "), "[ ] ")
-			if words := strings.Fields(text); len(words) > 0 {
-				s.addFile(words[0])
-			}
-		}
-	}
-}
-
-func (s *storyDoc) addFile(name string) {
-	if p := relative(projectOf(s.path), name); p != "" && len(s.files) < maxFiles && !slices.Contains(s.files, p) {
-		s.files = append(s.files, p)
-	}
-}
-
-// relative gives a file named in a project's documents as a path of the tree, ""
-// if it is none: no file without an ending or a folder, nothing absolute,
-// nothing with wild cards, nothing outside.
-func relative(project, name string) string {
-	name = strings.Trim(strings.TrimSpace(name), "*_,;:")
-	name = strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "./")
-	if len(name) > 300 || strings.ContainsAny(name, " \t\x00*?{}<>|\"'()") || strings.Contains(name, "://") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "@") || strings.HasSuffix(name, "/") {
-		return ""
-	}
-	if ext := path.Ext(name); !strings.Contains(name, "/") && (len(ext) < 2 || len(ext) > 6 || len(ext) == len(name)) {
-		return ""
-	}
-	if len(name) > 1 && name[1] == ':' {
-		return ""
-	}
-	p := path.Join(project, name)
-	if !fsPath(p) || p == "." {
-		return ""
-	}
-	return p
-}
-
 // filesOf reads a list of files of a state. A number counts files and names none.
 func (l *loader) filesOf(nodes ...*doc.Node) []string {
 	var out []string
@@ -114,7 +59,7 @@ func (l *loader) filesOf(nodes ...*doc.Node) []string {
 			if item.Kind == doc.Map {
 				name = item.Get("path", "file").Plain()
 			}
-			if p := relative(l.project(), name); p != "" && len(out) < maxFiles && !slices.Contains(out, p) {
+			if p := ledger.NamedFile(l.project(), name); p != "" && len(out) < maxFiles && !slices.Contains(out, p) {
 				out = append(out, p)
 			}
 		}

@@ -22,6 +22,11 @@
 //     neither does one that the repository has and no branch reaches.
 //   - A commit that the checkout of the run does not have says of an open step that
 //     it may be done elsewhere, and marks nothing.
+//   - A step that is marked done is away where what tells of it says so: a commit of it was
+//     taken back and none came since; its commits are elsewhere and none of their changes are
+//     here; or none of the files that it leaves is here or ever was. Nothing that is
+//     elsewhere supports it then, and where it is not away nothing that was replaced
+//     contradicts it.
 //   - A part of a step that is left to do is graded as a step. A commit that is
 //     on record for the step is none of its open parts', one that is the whole
 //     of a part is no piece of another, and one that is not checked out shows
@@ -38,6 +43,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"reprise"
@@ -56,6 +62,10 @@ type Grader struct {
 	byWord   map[string][]ours // the engine's own trailers
 	branches map[string]string // name to head
 	peers    []*reprise.Run
+	absent   map[string]bool
+	astray   map[string]reprise.Astray
+	mu       sync.Mutex
+	in       map[*reprise.Run]func(c *reprise.Commit) bool // what is where a run continues
 }
 
 // ours is a commit that the engine asked for or made.
@@ -67,7 +77,7 @@ type ours struct {
 // New prepares for grading: one pass over the history, whatever the number of
 // runs.
 func New(o reprise.Observed) *Grader {
-	g := &Grader{git: o.Git, peers: o.Peers, byStep: map[string][]int{}, byWord: map[string][]ours{}, branches: map[string]string{}}
+	g := &Grader{git: o.Git, peers: o.Peers, byStep: map[string][]int{}, byWord: map[string][]ours{}, branches: map[string]string{}, absent: o.Absent, astray: o.Astray, in: map[*reprise.Run]func(c *reprise.Commit) bool{}}
 	if g.git == nil {
 		return g
 	}
@@ -109,7 +119,9 @@ func (g *Grader) Run(r *reprise.Run) {
 		s := &r.Steps[i]
 		s.Evidence = slices.DeleteFunc(s.Evidence, func(e reprise.Evidence) bool { return e.Kind != reprise.EvidenceCommand })
 		if g.git != nil {
-			g.commits(r, s)
+			tells := g.commits(r, s)
+			s.Away = g.away(r, s, tells)
+			g.agree(r, s)
 		}
 		artifacts(r, s)
 		s.Grade = grade(s)
@@ -138,10 +150,42 @@ func grade(s *reprise.Step) reprise.Grade {
 	return out
 }
 
-// commits adds what git says of one step.
-func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
-	listed := map[int]int{} // a commit to its place in the evidence
+// agree makes the evidence of a step that is called done say what was concluded from it: of
+// work that is away nothing elsewhere supports it, and of work that is here nothing that was
+// replaced contradicts it.
+func (g *Grader) agree(r *reprise.Run, s *reprise.Step) {
+	if g.absent == nil || s.Status != reprise.Done || s.Accepted != nil || !r.MayBeAway() {
+		return
+	}
+	if s.Away != nil {
+		for i := range s.Evidence {
+			e := &s.Evidence[i]
+			if at, ok := g.find(e.Source); ok && !g.holds(r)(&g.git.Commits[at]) {
+				e.For = false
+			}
+		}
+		s.Evidence = append(s.Evidence, reprise.Evidence{Kind: reprise.EvidenceCommit, Source: cmp.Or(s.Away.Revert, s.Away.Commit), Text: s.Away.Why})
+		return
+	}
+	if slices.ContainsFunc(s.Evidence, func(e reprise.Evidence) bool { return e.For }) || slices.ContainsFunc(s.Leaves(), func(name string) bool { return !g.absent[name] }) {
+		s.Evidence = slices.DeleteFunc(s.Evidence, func(e reprise.Evidence) bool { return !e.For && e.Kind != reprise.EvidenceCommand })
+	}
+}
+
+// commits adds what git says of one step, and lists the commits that tell of it, newest first.
+func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (tells []told) {
+	listed, noted := map[int]int{}, map[int]int{} // a commit to its place in the evidence, and in what tells
+	note := func(t told) {
+		if at, ok := noted[t.at]; ok {
+			tells[at].recorded, tells[at].partial = tells[at].recorded || t.recorded, tells[at].partial && t.partial
+			return
+		}
+		noted[t.at] = len(tells)
+		tells = append(tells, t)
+	}
+	defer func() { slices.SortFunc(tells, func(a, b told) int { return cmp.Compare(a.at, b.at) }) }()
 	add := func(i int, why string, partial bool) {
+		note(told{i, false, partial})
 		e := g.evidence(r, i, why)
 		if partial {
 			e.Kind = reprise.EvidencePartial
@@ -167,6 +211,7 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
 	for _, hash := range named {
 		hash = strings.ToLower(strings.TrimSpace(hash))
 		if i, ok := g.find(hash); ok {
+			note(told{i, true, s.Pieces})
 			add(i, "is on record", s.Pieces)
 			continue
 		}
@@ -202,12 +247,14 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
 		for _, i := range g.traced(r, t) {
 			if _, ok := listed[i]; !ok {
 				if n++; n > maxListed {
-					return
+					note(told{i, false, t.Partial})
+					continue
 				}
 			}
 			add(i, "names this step in its subject", t.Partial)
 		}
 	}
+	return tells
 }
 
 // older reports whether a commit cannot hold anything of a run, whatever its subject says:

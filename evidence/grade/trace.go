@@ -15,25 +15,38 @@ func (g *Grader) traced(r *reprise.Run, t reprise.Trace) []int {
 	var out []int
 	take := func(i int) {
 		c := &g.git.Commits[i]
-		if !c.At.Before(t.Since) && !isRevert(c.Subject) && g.onBranch(r, c) && !g.older(r, i) {
+		if g.onBranch(r, c) && !g.older(r, i) {
 			out = append(out, i)
 		}
 	}
 	if t.Anywhere {
 		for i := range g.git.Commits {
-			if t.Ends && strings.HasSuffix(g.git.Commits[i].Subject, t.Subject) || !t.Ends && contains(g.git.Commits[i].Subject, t.Subject) {
+			if names(t, &g.git.Commits[i]) {
 				take(i)
 			}
 		}
 		return out
 	}
 	for _, i := range g.withPrefix(t.Subject) {
-		if whole(g.git.Commits[i].Subject, 0, len(t.Subject)) {
+		if names(t, &g.git.Commits[i]) {
 			take(i)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// names reports whether the subject of a commit follows a convention.
+func names(t reprise.Trace, c *reprise.Commit) bool {
+	switch {
+	case t.Subject == "" || c.At.Before(t.Since) || isRevert(c.Subject):
+		return false
+	case t.Ends && t.Anywhere:
+		return strings.HasSuffix(c.Subject, t.Subject)
+	case t.Anywhere:
+		return contains(c.Subject, t.Subject)
+	}
+	return strings.HasPrefix(c.Subject, t.Subject) && whole(c.Subject, 0, len(t.Subject))
 }
 
 // withPrefix lists the commits whose subject begins so.
