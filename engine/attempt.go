@@ -59,6 +59,9 @@ type Attempt struct {
 	// AtStart are the hashes of the expected files when its agent was started; nil if
 	// unknown.
 	AtStart map[string]reprise.Hash
+	// Files is a fingerprint of the files where it works then, "" if not all of them could be
+	// looked at; nil if that is unknown.
+	Files *string
 	// Settings is the hash of the settings then, zero if there were none, that is unknown or it
 	// was told that they changed.
 	Settings reprise.Hash

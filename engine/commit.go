@@ -153,8 +153,22 @@ func (w *work) made(f *Attempt, prefix, name string) bool {
 const maxLeft = 1000
 
 // leftBy lists what an attempt changed in the project's own checkout and left
-// uncommitted. A checkout of the run's own contains nothing else.
+// uncommitted; where git sees nothing of it, some of what the files tell. A checkout of
+// the run's own contains nothing else.
 func (w *work) leftBy(ctx context.Context, f *Attempt) []string {
+	left := w.seenLeft(ctx, f)
+	if len(left) == 0 && f.Inside == "" && f.Files != nil {
+		if now, since := w.lookAt(f); now != *f.Files {
+			for _, name := range since {
+				left = append(left, w.prefix()+name)
+			}
+		}
+	}
+	return left
+}
+
+// seenLeft is what git sees of what an attempt left.
+func (w *work) seenLeft(ctx context.Context, f *Attempt) []string {
 	if w.repo == nil || f.Dirty == nil || f.Inside != "" {
 		return nil
 	}
@@ -176,7 +190,7 @@ func (w *work) leftBy(ctx context.Context, f *Attempt) []string {
 // an interrupted attempt may have changed counts as left by it.
 func (w *work) leftSince(ctx context.Context, f *Attempt) (left, after []string) {
 	step := w.hist.Step(f.Step)
-	if len(step.LeftAs) == 0 || w.repo == nil || f.Inside != "" {
+	if len(step.LeftAs) == 0 || f.Inside != "" {
 		return step.Left, nil
 	}
 	repo, err := w.repoAt(ctx, f.Dir)
@@ -185,7 +199,7 @@ func (w *work) leftSince(ctx context.Context, f *Attempt) (left, after []string)
 	}
 	for _, name := range step.Left {
 		was, known := step.LeftAs[name]
-		if now, err := repo.Print(name); known && (err != nil || now != was) {
+		if now, err := w.print(repo, name); known && (err != nil || now != was) {
 			after = append(after, name)
 		} else {
 			left = append(left, name)
@@ -233,11 +247,20 @@ func (w *work) printed(ctx context.Context, f *Attempt, names []string) (out []r
 		return nil
 	}
 	for _, name := range names {
-		if print, err := repo.Print(name); err == nil {
+		if print, err := w.print(repo, name); err == nil {
 			out = append(out, reprise.Expected{Path: name, Before: print})
 		}
 	}
 	return out
+}
+
+// print is a fingerprint of a file, by its name in the repository or, without git, in the
+// project.
+func (w *work) print(repo *gitx.Repo, name string) (reprise.Hash, error) {
+	if repo == nil {
+		return w.hash(name)
+	}
+	return repo.Print(name)
 }
 
 // leaves reports whether a file of the repository is one that the attempt was to leave,

@@ -158,7 +158,7 @@ func concluded(s *Seen, reply reprise.Reply) Ending {
 		return failed(s, agent.Failed, l.Err.Error())
 	case l.Err != nil:
 		return held(l.Err)
-	case s.Commit && s.Git && l.Empty && s.Result.Reply == nil:
+	case s.Commit && l.Empty && s.Result.Reply == nil:
 		return failed(s, agent.Failed, "it ended without a result, a commit or a changed file")
 	}
 	return accepted(s)

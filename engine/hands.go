@@ -196,6 +196,10 @@ func (h *local) startAgent(ctx context.Context, f *Attempt, p *process) error {
 	if err != nil {
 		return err
 	}
+	if f.Commit {
+		files, _ := h.lookAt(f)
+		f.Files = &files
+	}
 	out, name, err := h.store.CreateLog(h.attemptName(f))
 	if err != nil {
 		return err

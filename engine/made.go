@@ -2,15 +2,102 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
 )
+
+// leftNothing reports whether an attempt left no file that is new or different, beside those
+// of the run's own state. It asks what it was to leave, then git, then the files themselves:
+// git does not look into ignored files and other repositories, and is not everywhere. What
+// only the files tell is said. What earlier attempts left that were not accepted counts. unsure is set where git sees nothing, or is not here, and the
+// files could not all be looked at.
+func (w *work) leftNothing(ctx context.Context, f *Attempt) (nothing, unsure bool) {
+	if w.madeAny(f) || len(f.Left) > 0 || w.repo != nil && w.changedAnything(ctx, f) {
+		return false, false
+	}
+	if f.Files == nil {
+		return w.repo != nil, false
+	}
+	now, since := w.lookAt(f)
+	switch {
+	case *f.Files == "" || now == "":
+		return true, true
+	case *f.Files == now:
+		return true, false
+	case w.repo != nil:
+		what := "files"
+		if len(since) > 0 {
+			what = strings.Join(since, ", ")
+		}
+		w.notice(reprise.Finding{
+			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.Step,
+			Message: f.Step + ": it changed only what git does not look at, and no commit holds it: " + what,
+		})
+	}
+	return false, false
+}
+
+const (
+	// maxLooked bounds how many files are looked at one by one.
+	maxLooked = 200_000
+	// maxNamed bounds how many of them are named.
+	maxNamed = 5
+)
+
+// lookAt gives a fingerprint of every file where an attempt works, beside those of the run's
+// state, of reprise and of git: its name, size and time. It is "" where not
+// all of them can be looked at. since are some that were written since it began.
+func (w *work) lookAt(f *Attempt) (print string, since []string) {
+	all, n := sha256.New(), 0
+	err := filepath.WalkDir(f.Dir, func(at string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(f.Dir, at)
+		name := filepath.ToSlash(below)
+		switch {
+		case err != nil || name == ".":
+			return err
+		case e.Name() == ".git" || w.isState(w.prefix()+name+"/"):
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if n++; n > maxLooked {
+			return errTooMany
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(all, "%q %v", name, info.Mode())
+		if !e.IsDir() {
+			fmt.Fprintf(all, " %d %d", info.Size(), info.ModTime().UnixNano())
+			if len(since) < maxNamed && info.ModTime().After(f.Began) {
+				since = append(since, name)
+			}
+		}
+		fmt.Fprintln(all)
+		return nil
+	})
+	if err != nil {
+		return "", nil
+	}
+	return hex.EncodeToString(all.Sum(nil)), since
+}
+
+var errTooMany = errors.New("there are too many files to look at")
 
 // standing is what stands in place of the expected files.
 func (w *work) standing(f *Attempt) (out []reprise.Expected) {

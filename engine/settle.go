@@ -205,8 +205,11 @@ func (w *work) land(stop context.Context, s *Seen) error {
 		return err // not even that could be put on record
 	}
 	l.At, l.Ended = s.Ends[0].At, s.Ends[0].Ended
-	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Ran == nil {
-		l.Empty = !w.madeAny(&s.Attempt) && !w.changedAnything(context.WithoutCancel(stop), &s.Attempt)
+	if s.Commit && l.Err == nil && l.Commit == "" && s.Ran == nil {
+		l.Empty, l.Unsure = w.leftNothing(context.WithoutCancel(stop), &s.Attempt)
+	}
+	if l.Unsure && s.Result.Reply == nil && s.Wrote == nil {
+		s.Wrote = &Wrote{Status: reprise.Unknown, Text: "left no result and no change that git sees, and there are too many files to look at each"}
 	}
 	s.Landing = &l
 	return nil
