@@ -85,6 +85,10 @@ const Kept = "kept"
 // Person is the actor of events that a person decided.
 const Person = "person"
 
+// LimitLifted is the cause of a run_resumed with which a person said to try now what waits
+// for a limit: none on record is left.
+const LimitLifted = "limit-lifted"
+
 // Event is one thing that happened, or is about to be recorded. It is stored as JSON in
 // the journal: fields are added, never renamed.
 type Event struct {
@@ -162,7 +166,7 @@ type Event struct {
 	Measure string `json:"measure,omitempty"`
 	// Cause is the fingerprint of a failure: two attempts with the same cause in an
 	// unchanged world failed the same way. Of an accepted end it says that nothing but the
-	// agent's word speaks for it.
+	// agent's word speaks for it, of a resumption that it is LimitLifted.
 	Cause string    `json:"cause,omitempty"`
 	Until time.Time `json:"until,omitzero"` // when a limit expires; for a restored state, when it was the state
 	// Session is, for a checkpoint, what the session reported.

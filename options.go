@@ -32,6 +32,9 @@ func (d Decision) Options(r *Run) []Option {
 	if d.Verdict == BlockedVerdict && d.State != Running && r.Damaged() && !Offered(options, OptionRepair) {
 		options = append([]Option{{OptionRepair, "Repair its damaged files"}}, options...)
 	}
+	if d.Action == Wait {
+		options = slices.Insert(slices.Clone(options), min(1, len(options)), Option{OptionNow, "Try now: what it waits for may be over"})
+	}
 	if !r.Refreshable() {
 		options = without(options, func(o Option) bool { return o.Key == OptionFresh })
 	}

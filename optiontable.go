@@ -12,6 +12,7 @@ type Option struct {
 const (
 	OptionContinue    = "continue"     // from where it stands
 	OptionResume      = "resume"       // the same, for layouts that use this word
+	OptionNow         = "now"          // the same, although a limit is said to last
 	OptionResumeAgent = "resume-agent" // with the agent that was working
 	OptionRespawn     = "respawn"      // with a new agent in its place
 	OptionRestart     = "restart"      // with the current step from its beginning
@@ -52,6 +53,7 @@ func OptionTable() []OptionMeaning {
 	return []OptionMeaning{
 		{Key: OptionContinue, Continues: true, Works: true, NeedsState: true, Always: true},
 		{Key: OptionResume, Continues: true, Works: true, NeedsState: true, Always: true},
+		{Key: OptionNow, Continues: true, Works: true, NeedsState: true},
 		{Key: OptionResumeAgent, Continues: true, Works: true, NeedsState: true, Agent: true},
 		{Key: OptionRespawn, Works: true, NeedsState: true, Agent: true},
 		{Key: OptionRestart, Works: true, NeedsState: true},

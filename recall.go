@@ -230,6 +230,10 @@ func (l *limits) add(ev *Event) {
 	switch ev.Kind {
 	case RunStarted:
 		*l = nil
+	case RunResumed:
+		if ev.Cause == LimitLifted {
+			*l = nil
+		}
 	case StepDeferred:
 		if *l == nil {
 			*l = limits{}

@@ -57,7 +57,8 @@ type Entry struct {
 	PutAway func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool)
 	// Reopens gives the steps that the end of a step opens again: another round of a loop.
 	Reopens func(step string) []string
-	// Lift names the files that hold a run until a person says to continue. They are
+	// Lift names the files that hold a run until a person says to continue, those of a limit
+	// only if its Until is zero. They are
 	// archived when a person does.
 	Lift func(fsys fs.FS, r *reprise.Run) []string
 	// Leave gives what is recorded when the engine leaves a run that is not over, and why:

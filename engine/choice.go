@@ -13,6 +13,7 @@ var ways = map[string]func(*work, context.Context, look) (done bool, err error){
 	"":                        (*work).resumeRun,
 	reprise.OptionContinue:    (*work).resumeRun,
 	reprise.OptionResume:      (*work).resumeRun,
+	reprise.OptionNow:         (*work).resumeRun,
 	reprise.OptionResumeAgent: (*work).resumeAgent,
 	reprise.OptionAnswer:      (*work).resumeRun,
 	reprise.OptionFromPhase:   (*work).resumeRun,

@@ -59,10 +59,20 @@ func (w *work) believed(until time.Time) time.Time {
 	return until
 }
 
+// deferred is until when a limit that a unit ran into keeps it from being started, zero if
+// none does. One that closed another account than its agent has now is none of its own.
+func (w *work) deferred(a reprise.Assignment) time.Time {
+	h := w.hist.Step(a.Step)
+	if own := w.account(a); own != "" && h.DeferredBy != "" && h.DeferredBy != own {
+		return time.Time{}
+	}
+	return w.believed(h.DeferredUntil)
+}
+
 // closedUntil is until when limits on record, in the journal or in the files, keep a unit
 // from being started; zero if none does.
 func (w *work) closedUntil(a reprise.Assignment) time.Time {
-	until := w.believed(w.hist.Step(a.Step).DeferredUntil)
+	until := w.deferred(a)
 	for _, at := range []time.Time{w.hist.Limits[w.account(a)], w.Closed[w.account(a)], w.files.Until} {
 		if at = w.believed(at); at.After(until) {
 			until = at

@@ -352,6 +352,9 @@ func (w *work) resumedEvent(l look) reprise.Event {
 	}
 	place := reprise.Place(w.ref) // it may lose its files
 	ev := reprise.Event{Kind: reprise.RunResumed, At: w.Now(), Actor: actor, Outcome: string(w.Mode), Text: strings.Join(text, "\n"), Run: &place}
+	if w.choice.Option == reprise.OptionNow {
+		ev.Cause = reprise.LimitLifted
+	}
 	if l.Decision.Point != nil {
 		ev.Phase = l.Decision.Point.Phase
 	}
@@ -426,7 +429,11 @@ func (w *work) lift() error {
 	if lift == nil {
 		return nil
 	}
-	for _, name := range lift(w.led.Files(), w.run) {
+	held := *w.files
+	if w.choice.Option == reprise.OptionNow {
+		held.Until = time.Time{}
+	}
+	for _, name := range lift(w.led.Files(), &held) {
 		to, err := w.led.Archive(name)
 		if err != nil {
 			return fmt.Errorf("lift the pause: %w", err)

@@ -42,7 +42,7 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 			at = time.Time{} // the clock was set back since; no one knows how long ago it was
 		}
 	}
-	for _, until := range []time.Time{h.DeferredUntil, w.files.Until} {
+	for _, until := range []time.Time{w.deferred(a), w.files.Until} {
 		if until = w.believed(until); until.After(at) {
 			at = until
 		}

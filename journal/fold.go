@@ -130,8 +130,10 @@ type StepHistory struct {
 	Filled []string
 	// LastFailure is the latest failure since then, nil if there is none.
 	LastFailure *reprise.Event
-	// DeferredUntil is when a limit ends, zero if none is on record.
+	// DeferredUntil is when a limit ends, zero if none is on record. DeferredBy is the account
+	// that it closed.
 	DeferredUntil time.Time
+	DeferredBy    string
 	// Session is the last agent or session on record; "" once it cannot be
 	// continued.
 	Session string
@@ -208,7 +210,12 @@ func (h *History) Add(ev *reprise.Event) {
 		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began, h.Started = nil, nil, time.Time{}, nil, nil, ev.At, true
 		h.Taken, h.Listed, h.Stands = ev.At, nil, nil
 	case reprise.RunResumed:
-		h.Taken = ev.At
+		if h.Taken = ev.At; ev.Cause == reprise.LimitLifted {
+			h.Limit, h.Limits = time.Time{}, nil
+			for _, s := range h.Steps {
+				s.DeferredUntil = time.Time{}
+			}
+		}
 	case reprise.WorktreeReady:
 		ready := *ev
 		h.Worktree = &ready
@@ -426,7 +433,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.end(ev)
 	case reprise.StepDeferred:
 		s.end(ev)
-		s.DeferredUntil = ev.Until
+		s.DeferredUntil, s.DeferredBy = ev.Until, ev.Account
 	case reprise.StepReset:
 		s.end(ev)
 		if ev.Actor != reprise.Person {

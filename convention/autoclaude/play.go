@@ -252,7 +252,7 @@ func escalate(fsys fs.FS, r *reprise.Run) []reprise.Event {
 // limit that says when it ends is waited for, and its file stays.
 func Lift(fsys fs.FS, r *reprise.Run) []string {
 	l, marks := load(fsys, r.Ref), []string{"PAUSE", "AUTH_PAUSE"}
-	if l.run.Until.IsZero() {
+	if r.Until.IsZero() {
 		marks = append(marks, "RATE_LIMIT_PAUSE")
 	}
 	var out []string

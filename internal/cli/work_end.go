@@ -306,7 +306,7 @@ func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	p.say(text + ".")
 	p.used("", "Used by the run so far: ", sum.Usage)
 	if code == exitWait {
-		p.say(fmt.Sprintf("It can continue at %s, in %s; --wait sleeps until then.", clock(sum.Until, p.now), spent(sum.Until.Sub(p.now))))
+		p.say(fmt.Sprintf("It can continue at %s, in %s; --wait sleeps until then, and `%s --option %s` tries before.", clock(sum.Until, p.now), spent(sum.Until.Sub(p.now)), cmp.Or(next, "reprise resume RUN"), reprise.OptionNow))
 	}
 	p.next(next)
 }
