@@ -127,6 +127,9 @@ func (w *work) review(ctx context.Context, l look) (bool, error) {
 
 // merge merges what was built into the project's branch, once.
 func (w *work) merge(ctx context.Context, l look) (bool, error) {
+	if _, _, err := worktree.Merging(ctx, w.tree()); err != nil {
+		return true, err // what refuses it is asked before anything is written
+	}
 	if err := w.keep(ctx, l, "before merging "+w.ref.ID); err != nil {
 		return true, err
 	}

@@ -26,7 +26,9 @@ func Merging(ctx context.Context, p Project) (text string, edits []reprise.Edit,
 			return "", nil, err
 		}
 	}
-	text, err = s.merging(ctx)
+	if text, err = s.merging(ctx); err != nil {
+		err = withoutState(err, place, c)
+	}
 	return text, edits, err
 }
 

@@ -127,7 +127,7 @@ func (e *ConflictError) Error() string {
 
 // Hint says what a person can do.
 func (e *ConflictError) Hint() string {
-	return "merge the branch by hand and settle the conflicts; nothing was changed"
+	return "`git merge " + reprise.Pasted(e.Branch, "BRANCH") + "` merges it, and you settle the conflicts; nothing was changed"
 }
 
 // listed names a few of many.
