@@ -335,19 +335,33 @@ func (r *Run) spent(units []Unit) bool {
 	return len(units) > 0
 }
 
-// ready reports whether everything a step needs is closed, or is among landed.
+// ready reports whether everything a step needs is closed, or is among landed. A step that
+// was left out hands its needs on: what needs it needs those.
 func (r *Run) ready(s *Step, landed ...map[string]bool) bool {
-	for _, id := range s.Needs {
-		need := r.Step(id)
-		if need == nil {
-			return false
+	seen := map[string]bool{}
+	var met func(needs []string) bool
+	met = func(needs []string) bool {
+		for _, id := range needs {
+			need := r.Step(id)
+			switch {
+			case need == nil:
+				return false
+			case seen[id] || len(landed) > 0 && landed[0][id]:
+			case !need.Status.Closed():
+				return false
+			case need.Status == Skipped:
+				if seen[id] = true; !met(need.Needs) {
+					return false
+				}
+			}
 		}
-		if !need.Status.Closed() && (len(landed) == 0 || !landed[0][id]) {
-			return false
-		}
+		return true
 	}
-	return true
+	return met(s.Needs)
 }
+
+// Ready reports whether nothing that a step needs is open any more.
+func (r *Run) Ready(s *Step) bool { return r.ready(s) }
 
 // prerequisites finds missing files and the steps that make them.
 func (d *Decision) prerequisites(r *Run) {

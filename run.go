@@ -334,16 +334,17 @@ func (r *Run) Clone() *Run {
 }
 
 // RestsOn returns the steps that may have been built on the given one, including itself:
-// those that need it. If the steps of the kind do not list all their needs, it returns
-// all later steps if the given one is done or if no needs are recorded. Nothing is built
-// on an optional step, or on one that was left out.
+// those that need it and, where the steps of the kind do not list all their needs, all
+// later steps if the given one is done or they are phases gone through in order. Nothing is
+// built on a step that was left out, and without a need on one that is not done.
 func (r *Run) RestsOn(at int) map[string]bool {
 	after := r.Steps[at:]
 	if after[0].Status == Skipped {
 		return map[string]bool{after[0].ID: true}
 	}
-	needs := slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
-	all := !r.Kind.Facts().Needs && (after[0].Status.Closed() || !needs && !after[0].Optional)
+	facts := r.Kind.Facts()
+	inOrder := facts.Phased && !facts.Stories && !slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
+	all := !facts.Needs && (after[0].Status.Closed() || inOrder && !after[0].Optional)
 	out := map[string]bool{after[0].ID: true}
 	for again := true; again; {
 		again = false

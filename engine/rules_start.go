@@ -124,8 +124,7 @@ func (v *View) retryable(offered []reprise.Unit) []reprise.Unit {
 			continue
 		}
 		_, busy := v.AtWork[s.ID]
-		open := slices.ContainsFunc(s.Needs, func(id string) bool { need := v.Run.Step(id); return need == nil || !need.Status.Closed() })
-		if busy || open || slices.ContainsFunc(offered, func(u reprise.Unit) bool { return u.ID == s.ID }) {
+		if busy || !v.Run.Ready(s) || slices.ContainsFunc(offered, func(u reprise.Unit) bool { return u.ID == s.ID }) {
 			continue
 		}
 		out = append(out, s.Unit("failed before and may be tried again"))

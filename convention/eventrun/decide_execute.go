@@ -88,7 +88,11 @@ func (m *model) standing(first string) string {
 	case 1:
 		what = "awaits its verification"
 	}
-	return fmt.Sprintf("%d of %s done, %s %s", m.closed, counted(len(m.steps), "task"), first, what)
+	left := ""
+	if m.skipped > 0 {
+		left = fmt.Sprintf(", %d skipped", m.skipped)
+	}
+	return fmt.Sprintf("%d of %s done%s, %s %s", m.closed-m.skipped, counted(len(m.steps), "task"), left, first, what)
 }
 
 // group is the rank of an open task by its status: those already begun come first.

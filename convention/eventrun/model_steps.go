@@ -163,14 +163,11 @@ func (m *model) judge(s *step) {
 	if m.graph.origin.File == "" { // there the file says who does it, if anyone
 		s.Role = "executor"
 	}
-	was := s.Status.Closed()
+	was := s.Status
 	s.Status = reprise.Pending
 	defer func() {
-		if is := s.Status.Closed(); is && !was {
-			m.closed++
-		} else if was && !is {
-			m.closed--
-		}
+		m.closed += count(s.Status.Closed()) - count(was.Closed())
+		m.skipped += count(s.Status == reprise.Skipped) - count(was == reprise.Skipped)
 	}()
 	m.leave(s)
 	if s.events != nil && s.events.word != nil {
@@ -214,6 +211,13 @@ func (m *model) judge(s *step) {
 		})
 	}
 	s.Claims = append(s.Claims, c)
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // drifts reports whether a graph's word contradicts the events. The graph is written

@@ -33,6 +33,7 @@ type model struct {
 	steps     []*step
 	byID      map[string]*step
 	closed    int      // the number of closed steps
+	skipped   int      // those of them that were left out
 	strangers []string // tasks that only the events name
 	cycles    int
 
