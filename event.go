@@ -124,7 +124,8 @@ type Event struct {
 
 	// For a start, Policy says how to settle the attempt if it is interrupted, and Expect
 	// what it must leave; Key appears in the trailers of its commits. For an agent's
-	// report, Expect are the files it names as evidence, with their hashes at that time.
+	// report, Expect are the files it names as evidence, with their hashes at that time. For a
+	// reset, they are those whose presence said that the step was done: they were archived.
 	Policy Ambiguity  `json:"policy,omitempty"`
 	Expect []Expected `json:"expect,omitempty"`
 	Key    string     `json:"key,omitempty"`

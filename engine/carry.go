@@ -268,7 +268,7 @@ func (w *work) put(ctx context.Context, op Op) error {
 		}
 		events = append(again, events...)
 	}
-	if err := w.recordAll(ctx, events...); err != nil || len(op.Question) == 0 {
+	if err := w.recordSaid(ctx, events); err != nil || len(op.Question) == 0 {
 		return err
 	}
 	return w.ask(ctx, reprise.Assignment{}, op.Question)

@@ -138,7 +138,12 @@ func (w *work) mayResume(ctx context.Context, l look) error {
 	if err := w.mayRevise(); err != nil {
 		return err
 	}
-	_, err := w.chosenEvents(ctx)
+	events, err := w.chosenEvents(ctx)
+	for _, name := range setAside(events) {
+		if err := w.store.CanArchive(name); err != nil {
+			return fmt.Errorf("begin at %s: %w", w.choice.From, err)
+		}
+	}
 	return err
 }
 

@@ -285,10 +285,25 @@ func AnsweredBefore(events []reprise.Event, id string) error {
 		case ev.Kind == reprise.AnswerApplied:
 			used = first(used, ev.Step)
 		case ev.Kind == reprise.QuestionAnswered:
-			return &AnsweredError{Question: id, Answer: ev.Text, By: used, Files: !askedHere(events, id)}
+			return &AnsweredError{Question: id, Answer: ev.Text, By: first(used, endedBy(events, ev.Step)), Files: !askedHere(events, id)}
 		}
 	}
 	return nil
+}
+
+// endedBy is a step that an answer about it ended: it is done, and no attempt at it used the
+// answer. It is "" for what is no such step.
+func endedBy(events []reprise.Event, step string) string {
+	for _, ev := range slices.Backward(events) {
+		switch {
+		case step == "" || ev.Step != step:
+		case ev.Kind == reprise.StepFinished:
+			return step
+		case ev.Kind == reprise.StepReset:
+			return ""
+		}
+	}
+	return ""
 }
 
 // askedHere reports whether a question is on record as asked: the others come from the files.
@@ -332,7 +347,7 @@ func (w *work) usedAnswer(q *reprise.Question) (by string, used bool) {
 		case ev.Kind == reprise.QuestionAnswered:
 			return by, by != ""
 		case ev.Kind == reprise.AnswerApplied:
-			return first(ev.Step, q.By), true
+			return first(ev.Step, q.By, endedBy(w.events, q.Subject)), true
 		case ev.Kind == reprise.AnswerWithdrawn, ev.Kind == reprise.QuestionSkipped:
 			return "", true
 		}

@@ -90,6 +90,12 @@ func (p *previewState) Archive(name string) (string, error) {
 	return "", nil
 }
 
+// Archive implements Ledger, and says so.
+func (l *previewLedger) Archive(name string) (string, error) {
+	l.would("%s is archived.", name)
+	return l.previewState.Archive(name)
+}
+
 // previewLedger is the ledger of one run in a preview.
 type previewLedger struct {
 	*previewState
@@ -405,7 +411,7 @@ func (h *previewHands) CommitRecord(context.Context, *reprise.Event) {}
 // PutAway implements Archive.
 func (h *previewHands) PutAway(old reprise.Ref) (string, error) {
 	h.preview.would("%s is archived, and the run begins again in %s.", old.Path, h.ref.Path)
-	return h.led.Archive(old.Path)
+	return h.preview.Archive(old.Path)
 }
 
 // GiveUp implements Archive.
@@ -418,7 +424,7 @@ func (h *previewHands) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Clea
 		}
 	}
 	if !r.Kind.Facts().Kept {
-		_, err := h.led.Archive(r.Path)
+		_, err := h.preview.Archive(r.Path)
 		return &upkeep.Cleaned{}, err
 	}
 	return &upkeep.Cleaned{}, nil
@@ -440,7 +446,7 @@ func (h *previewHands) Discard(ctx context.Context) (worktree.Discarded, error) 
 	h.preview.moves = true
 	place, text, err := worktree.Discarding(ctx, h.tree())
 	if err == nil && place != "" {
-		_, err = h.led.Archive(place)
+		_, err = h.preview.Archive(place)
 	}
 	return worktree.Discarded{Text: text}, err
 }

@@ -434,13 +434,20 @@ func (w *work) lift() error {
 		held.Until = time.Time{}
 	}
 	for _, name := range lift(w.led.Files(), &held) {
-		to, err := w.led.Archive(name)
-		if err != nil {
+		if err := w.putAside(name, "held the run"); err != nil {
 			return fmt.Errorf("lift the pause: %w", err)
 		}
-		w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: name + " held the run and was archived", Source: reprise.Source{File: to}})
 	}
 	return w.load()
+}
+
+// putAside archives a file that speaks against what a person just said, and tells that.
+func (w *work) putAside(name, what string) error {
+	to, err := w.led.Archive(name)
+	if err == nil {
+		w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: name + " " + what + " and was archived", Source: reprise.Source{File: to}})
+	}
+	return err
 }
 
 // acceptLanded marks open steps as done that git shows to be done.

@@ -43,7 +43,7 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 	if events = append(events, closed...); len(out)+len(closed) == 0 {
 		return events, nil
 	}
-	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), events)
+	run, err := w.imagined(ctx, w.asideOf(events), events)
 	if err != nil {
 		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
 	}
@@ -131,7 +131,7 @@ func (w *work) recordChoice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.recordAll(ctx, events...); err != nil || len(events) == 0 {
+	if err := w.recordSaid(ctx, events); err != nil || len(events) == 0 {
 		return err
 	}
 	if err := w.load(); err != nil {
@@ -233,11 +233,67 @@ func (w *work) resetsAt(ctx context.Context, at int) (events []reprise.Event, ba
 	slices.Reverse(again)
 	events = w.resetsOf(append(w.tiredStages(), again...), step)
 	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), events)
+	if err == nil && w.addProofs(run, events) {
+		run, err = w.imagined(ctx, w.asideOf(events), events)
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("begin at %s: %w", step, err)
 	}
 	s := run.Step(step)
 	return events, s == nil && w.files.Step(step) != nil || s != nil && !s.Status.Closed(), nil
+}
+
+// addProofs adds to resets the files whose presence is all that says, in a run with these
+// resets, that the step is done. It reports whether there are any.
+func (w *work) addProofs(run *reprise.Run, events []reprise.Event) (any bool) {
+	for i := range events {
+		ev := &events[i]
+		s := run.Step(ev.Step)
+		if s == nil || !s.Status.Closed() || w.hist.Step(ev.Step).Held != nil {
+			continue
+		}
+		for _, e := range w.assignmentOf(ev.Step).Expect {
+			if e.Path != w.ref.Path && project.ByPresence(s, []reprise.Expected{e}) {
+				ev.Expect, any = append(ev.Expect, e), true
+			}
+		}
+	}
+	return any
+}
+
+// asideOf is a store for imagined without the files that resets set aside.
+func (w *work) asideOf(events []reprise.Event) *durable.DryRun {
+	files := w.led.Files()
+	for _, name := range setAside(events) {
+		files = durable.Without(files, name)
+	}
+	return durable.NewDryRun(files)
+}
+
+// setAside lists the files that resets set aside.
+func setAside(events []reprise.Event) (out []string) {
+	for i := range events {
+		if events[i].Kind != reprise.StepReset {
+			continue
+		}
+		for _, e := range events[i].Expect {
+			if !slices.Contains(out, e.Path) {
+				out = append(out, e.Path)
+			}
+		}
+	}
+	return out
+}
+
+// recordSaid records what a person said. What resets set aside is archived first, so that no
+// step is on record as open whose files say that it is done.
+func (w *work) recordSaid(ctx context.Context, events []reprise.Event) error {
+	for _, name := range setAside(events) {
+		if err := w.putAside(name, "said that a step was done"); err != nil {
+			return err
+		}
+	}
+	return w.recordAll(ctx, events...)
 }
 
 // insteadOf says what a person can do who wants a step done again that the files cannot
@@ -249,12 +305,6 @@ func (w *work) insteadOf(ctx context.Context, at int) string {
 	}
 	if w.hist.Step(s.ID).Held != nil {
 		return "`reprise resume RUN` commits what it left, once git can"
-	}
-	for _, e := range w.assignmentOf(s.ID).Expect {
-		if e.Path != w.ref.Path && project.ByPresence(s, []reprise.Expected{e}) {
-			return fmt.Sprintf("`mv %s %s` takes away what says that it is done; then `reprise resume RUN --from %s` does it again",
-				reprise.Pasted(e.Path, "FILE"), reprise.Pasted(e.Path+".old", "FILE.old"), reprise.Pasted(s.ID, "STEP"))
-		}
 	}
 	for i := at + 1; i < len(w.run.Steps); i++ {
 		if _, back, err := w.resetsAt(ctx, i); err == nil && back {

@@ -57,6 +57,11 @@ func (t *trail) read(rec durable.Record, fn func(*Entry)) (err error) {
 // add moves the trail on by an entry.
 func (t *trail) add(e *Entry) {
 	t.newest = len(e.Files) > 0
+	if e.Event.Kind == reprise.StepReset {
+		for _, f := range e.Event.Expect {
+			delete(t.own, f.Path)
+		}
+	}
 	t.over = Over(&e.Event) || t.over && e.Event.Kind == reprise.EngineLeft
 	switch {
 	case e.Event.Kind == reprise.StateRestored:

@@ -31,6 +31,7 @@ type planningRecorder struct {
 	caution caution
 	about   *plan // the plan the event is about, nil for none
 	behind  bool  // the plan reads as done, and nothing else was told of it
+	reopens bool  // the plan was done, and nothing else was told that it is not
 }
 
 func recordPlanning(fsys fs.FS, ref reprise.Ref, ev reprise.Event) ([]reprise.Edit, error) {
@@ -128,8 +129,8 @@ func (w *planningRecorder) step(p *plan) {
 			w.setAgent(e, "failed", w.ev.At)
 		}
 	default:
-		if w.ev.Actor == reprise.Person && p.summary == nil && p.box != nil && p.box.ticked {
-			w.tickLines("plan "+p.id+" is done again", p.box.lines, false)
+		if w.ev.Actor == reprise.Person && p.summary == nil {
+			w.reopen(p)
 		}
 		switch {
 		case e != nil && e.status == reprise.InProgress:
@@ -171,13 +172,31 @@ func (w *planningRecorder) finish(p *plan) {
 	// An agent that wrote the summary itself leaves the rest undone, as the
 	// unticked box shows.
 	w.behind = p.done && p.box != nil && !p.box.ticked
-	counts := w.behind || !p.done && !p.recorded
-	w.tick(p, counts)
+	counts := count(w.behind || !p.done && !p.recorded)
+	w.tick(p, counts > 0)
 	name := p.id
 	if p.path != "" {
 		name = path.Base(p.path)
 	}
 	w.state(planChange{plan: p, counts: counts, what: "Completed " + name})
+}
+
+// reopen takes back what the records say of a plan without a summary that a person wants
+// done again: its boxes and those of its phase, and in STATE.md the count, what was
+// completed last and a place past it.
+func (w *planningRecorder) reopen(p *plan) {
+	_, said := w.g.state.said[p.planKey]
+	past := w.g.beyond(p)
+	if !p.ticked() && !p.recorded && !said && !past {
+		return
+	}
+	w.reopens = true
+	w.untick(p)
+	word := gsdExecuting
+	if w.caution == leavePhase {
+		word = gsdNone // another plan without a summary counts as done by it
+	}
+	w.state(planChange{word: word, plan: p, counts: -1, what: "Reopened " + p.id})
 }
 
 // summary writes or changes the summary of a plan. One that states no status

@@ -43,6 +43,35 @@ func (w *planningRecorder) tick(p *plan, count bool) {
 	}
 }
 
+// untick takes back what ROADMAP.md says of a plan and of its phase.
+func (w *planningRecorder) untick(p *plan) {
+	if p.ticked() {
+		w.tickLines("plan "+p.id+" is done again", p.box.lines, false)
+	}
+	ph := w.g.road.phases[p.phase]
+	if ph == nil {
+		return
+	}
+	if ph.done {
+		w.tickLines("plan "+p.id+" is done again", ph.boxes, false)
+	}
+	before := w.shares()[1].done
+	for _, c := range ph.row {
+		s, rest, ok := readShare(c.Value)
+		switch {
+		case ok && s.done == before:
+			w.SetText(c.Text, fmt.Sprintf("%d/%d%s", s.done-1, s.total, rest))
+		case ph.done && doc.Fold(c.column) == "status" && holdsDone(c.Value):
+			w.SetText(c.Text, gsdBody[gsdExecuting])
+		case ph.done && slices.Contains(dateColumns, doc.Fold(c.column)) && !placeholder(c.Value):
+			w.SetText(c.Text, "-")
+		}
+	}
+}
+
+// dateColumns are the columns of the progress table that say when a phase was completed.
+var dateColumns = []string{"completed", "completed on", "date"}
+
 // tickLines ticks boxes of ROADMAP.md, or takes their ticks back. One with a mark of its
 // own making is left alone.
 func (w *planningRecorder) tickLines(why string, lines []int, ticked bool) {
@@ -93,12 +122,12 @@ func (w *planningRecorder) phaseEnded() {
 	}
 	w.tickLines("phase "+p.String()+" is complete", ph.boxes, true)
 	for _, c := range ph.row {
-		switch doc.Fold(c.column) {
-		case "status":
+		switch column := doc.Fold(c.column); {
+		case column == "status":
 			if !holdsDone(c.Value) {
 				w.SetText(c.Text, w.doneWord())
 			}
-		case "completed", "completed on", "date":
+		case slices.Contains(dateColumns, column):
 			if (placeholder(c.Value) || strings.Trim(c.Value, "-–— ") == "") && !w.ev.At.IsZero() {
 				w.SetText(c.Text, w.ev.At.UTC().Format(time.DateOnly))
 			}

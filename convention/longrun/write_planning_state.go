@@ -16,7 +16,7 @@ import (
 type planChange struct {
 	word   gsdWord // of the whole; gsdNone leaves it
 	plan   *plan   // the plan it is about, nil for none
-	counts bool    // the plan is done now and was not before
+	counts int     // 1 where the plan is done now and was not before, -1 where it is no longer
 	what   string  // for the lines that say what was done last
 }
 
@@ -72,8 +72,8 @@ func (w *planningRecorder) state(c planChange) {
 	if w.caution < leavePhase && c.plan != nil {
 		w.statePhase(c.plan)
 	}
-	if c.counts {
-		w.stateCounts()
+	if c.counts != 0 {
+		w.stateCounts(c.counts)
 	}
 	if w.caution < leaveProse && w.Changed() && !w.ev.At.IsZero() && !w.takesUp() {
 		w.stateProse(c)
@@ -107,17 +107,17 @@ func (w *planningRecorder) stateWord(c planChange) {
 }
 
 // statePhase moves the phase forward to that of the plan, with the count of
-// plans that belongs to it. It is never moved back: a plan that was left behind
-// does not undo what came after it.
+// plans that belongs to it. Only a plan that is reopened moves it back: one that
+// was left behind does not undo what came after it.
 func (w *planningRecorder) statePhase(p *plan) {
 	s := &w.g.state
 	finished := w.ev.Kind == reprise.StepFinished
-	if s.phase.none() || !finished && w.ev.Kind != reprise.StepStarted {
+	if s.phase.none() || !finished && !w.reopens && w.ev.Kind != reprise.StepStarted {
 		return
 	}
 	at := s.fields["plan"]
 	nums := doc.Numbers(at.Value)
-	if p.phase.compare(s.phase) <= 0 {
+	if c := p.phase.compare(s.phase); c == 0 || c < 0 != w.reopens {
 		if p.phase == s.phase && finished && len(nums) > 0 && nums[0] < p.num {
 			value, _ := withNumber(at.Value, p.num)
 			w.set(at, value)
@@ -181,9 +181,9 @@ func (s share) stands(percentage int) bool {
 	return s.total > 0 && (percentage == percent(s.done, s.total) || percentage == 100*s.done/s.total)
 }
 
-// stateCounts counts one more plan, above and in the bar below. A count that is
+// stateCounts counts one plan more or less, above and in the bar below. A count that is
 // not understood is left alone.
-func (w *planningRecorder) stateCounts() {
+func (w *planningRecorder) stateCounts(by int) {
 	s := &w.g.state
 	done, total, old := s.at("progress", "completed_plans"), s.at("progress", "total_plans"), s.at("progress", "percent")
 	var above share
@@ -191,42 +191,42 @@ func (w *planningRecorder) stateCounts() {
 	above.done, okDone = number(done.Value)
 	above.total, okTotal = number(total.Value)
 	shares := w.shares()
-	counted := okDone && okTotal && above.done < above.total && (!w.behind || above == shares[0])
+	counted := okDone && okTotal && above.done+by <= above.total && (!w.behind && !w.reopens || above == shares[0])
 	if counted {
 		shares = append([]share{above}, shares...)
 	}
-	if bar, ok := movedBar(s.fields["progress"].Value, shares); ok {
+	if bar, ok := movedBar(s.fields["progress"].Value, shares, by); ok {
 		w.set(s.fields["progress"], bar)
 	}
 	if counted {
-		w.set(done, above.done+1)
+		w.set(done, above.done+by)
 		if n, ok := number(old.Value); ok && above.stands(n) {
-			w.set(old, percent(above.done+1, above.total))
+			w.set(old, percent(above.done+by, above.total))
 		}
 	}
 }
 
 // movedBar moves a bar by one plan, if it stands for one of the shares.
-func movedBar(old string, shares []share) (string, bool) {
+func movedBar(old string, shares []share, by int) (string, bool) {
 	_, after, _ := strings.Cut(old, "]")
 	nums := doc.Numbers(after)
 	for _, s := range shares {
 		if len(nums) == 0 || !s.stands(nums[0]) || strings.Contains(after, "/") && !strings.Contains(after, fmt.Sprintf("%d/%d", s.done, s.total)) {
 			continue
 		}
-		if bar, ok := withBar(old, s.done+1, s.total); ok {
+		if bar, ok := withBar(old, s.done+by, s.total); ok {
 			return bar, true
 		}
 	}
 	return "", false
 }
 
-// shares are the counts a bar may stand for: of all plans, and of those of the
-// phase.
+// shares are the counts a bar may stand for before the event: of all plans, and of those
+// of the phase.
 func (w *planningRecorder) shares() []share {
 	all, inPhase := share{}, share{}
 	for _, p := range w.g.plans.sorted() {
-		n := count((p.done || p.recorded) && !(w.behind && p == w.about))
+		n := count((p.done || p.recorded) && !(w.behind && p == w.about) || w.reopens && (p.ticked() || p == w.about))
 		all = share{all.done + n, all.total + 1}
 		if p.phase == w.about.phase {
 			inPhase = share{inPhase.done + n, inPhase.total + 1}
@@ -244,7 +244,7 @@ func (w *planningRecorder) stateProse(c planChange) {
 		}
 	}
 	w.set(s.fields["activity"], w.activity(s.fields["activity"].Value, c.what))
-	if w.ev.Kind == reprise.StepFinished || w.ev.Kind == reprise.RunStopped {
+	if w.reopens || w.ev.Kind == reprise.StepFinished || w.ev.Kind == reprise.RunStopped {
 		stopped := c.what
 		if why := ledger.MarkdownLine(w.ev.Text, 200); why != "" && w.ev.Kind == reprise.RunStopped {
 			stopped = why

@@ -92,11 +92,14 @@ func (c *recorder) storyStep(p, step string) {
 		c.noPlace()
 	case reprise.StepReset:
 		to, ok := resets[step]
+		closed := rankOf(readStory(c.r, p).class()) == rankOf(done)
 		switch {
-		case rankOf(readStory(c.r, p).class()) == rankOf(done):
+		case closed && !c.triesAgain():
 			c.cannot("the story is closed")
 		case !ok:
 			c.noPlace()
+		case closed && step == review:
+			c.moveStory(p, inReview, "reset")
 		case step == review && c.triesAgain():
 			// What it reviews is still handed over.
 		default:
