@@ -32,7 +32,8 @@ func (a *app) newAnswer() *cobra.Command {
 			"with --text, --option or --file. A file with a JSON object answers several at\n" +
 			"once: {\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk\n" +
 			"before the command returns, and `reprise resume` continues with it. Where a\n" +
-			"question has fixed options, other answers are refused.\n\n" +
+			"question has fixed options, other answers are refused; the options of an\n" +
+			"agent's own question are proposals, and --text takes any answer.\n\n" +
 			"Exit code: 0 kept, 3 nothing is asked, 11 the answer was already used, 12\n" +
 			"questions are left open, 13 changed since --if.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
