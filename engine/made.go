@@ -16,35 +16,29 @@ import (
 	"reprise/internal/durable"
 )
 
-// leftNothing reports whether an attempt left no file that is new or different, beside those
-// of the run's own state. It asks what it was to leave, then git, then the files themselves:
-// git does not look into ignored files and other repositories, and is not everywhere. What
-// only the files tell is said. What earlier attempts left that were not accepted counts. unsure is set where git sees nothing, or is not here, and the
-// files could not all be looked at.
-func (w *work) leftNothing(ctx context.Context, f *Attempt) (nothing, unsure bool) {
+// leftNothing reports whether an attempt left no file that is new or different, beside those of
+// the run's own state: of what it was to leave, of what git sees or, without git, of all files.
+// What earlier attempts left that were not accepted counts. unsure tells why that is not known:
+// git does not look into ignored files and other repositories, and there may be too many files.
+func (w *work) leftNothing(ctx context.Context, f *Attempt) (nothing bool, unsure string) {
 	if w.madeAny(f) || len(f.Left) > 0 || w.repo != nil && w.changedAnything(ctx, f) {
-		return false, false
+		return false, ""
 	}
 	if f.Files == nil {
-		return w.repo != nil, false
+		return w.repo != nil, ""
 	}
 	now, since := w.lookAt(f)
 	switch {
 	case *f.Files == "" || now == "":
-		return true, true
+		return true, "there are too many files to look at each"
 	case *f.Files == now:
-		return true, false
-	case w.repo != nil:
-		what := "files"
-		if len(since) > 0 {
-			what = strings.Join(since, ", ")
-		}
-		w.notice(reprise.Finding{
-			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.Step,
-			Message: f.Step + ": it changed only what git does not look at, and no commit holds it: " + what,
-		})
+		return true, ""
+	case w.repo == nil:
+		return false, ""
+	case len(since) == 0:
+		return true, "it changed only what git does not look at"
 	}
-	return false, false
+	return true, "it changed only what git does not look at: " + strings.Join(since, ", ")
 }
 
 const (

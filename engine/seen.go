@@ -87,7 +87,7 @@ type Landing struct {
 	Ended  time.Time // see reprise.Event
 	Unheld []string  // see reprise.Event
 	Empty  bool      // it left nothing at all: no commit, no file
-	Unsure bool      // not all files could be looked at, so whether it is Empty is unknown
+	Unsure string    // why whether it is Empty is unknown; it counts as Empty
 	Err    error     // why git cannot commit it
 	Own    bool      // that is the attempt's own doing
 }

@@ -208,8 +208,8 @@ func (w *work) land(stop context.Context, s *Seen) error {
 	if s.Commit && l.Err == nil && l.Commit == "" && s.Ran == nil {
 		l.Empty, l.Unsure = w.leftNothing(context.WithoutCancel(stop), &s.Attempt)
 	}
-	if l.Unsure && s.Result.Reply == nil && s.Wrote == nil {
-		s.Wrote = &Wrote{Status: reprise.Unknown, Text: "left no result and no change that git sees, and there are too many files to look at each"}
+	if l.Unsure != "" && s.Result.Reply == nil && s.Wrote == nil {
+		s.Wrote = &Wrote{Status: reprise.Unknown, Text: "left no result and no change that git sees; " + l.Unsure}
 	}
 	s.Landing = &l
 	return nil
