@@ -38,13 +38,18 @@ func Origin(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 func Begun(found *project.Judgement, kind reprise.Kind, g reprise.Goal, file string) []*reprise.Run {
 	g.ID = reprise.WholeID(found.Runs, kind, g.ID)
 	such := slices.DeleteFunc(slices.Clone(found.Runs), func(r *reprise.Run) bool {
-		if r.Kind != kind || !g.Is(r) || !found.Decisions[r].State.Begun() {
-			return true
-		}
-		of, _ := Origin(found.Root, r.Ref)
-		return file != "" && g.ID == "" && of != file
+		return !found.Decisions[r].State.Begun() || !IsFor(found.Root, r, kind, g, file)
 	})
 	return reprise.ByState(such, func(r *reprise.Run) reprise.State { return r.Shown(found.Decisions[r].State) })
+}
+
+// IsFor reports whether a run of the project in root is one that a goal asks for, as Begun has it.
+func IsFor(root string, r *reprise.Run, kind reprise.Kind, g reprise.Goal, file string) bool {
+	if r.Kind != kind || !g.Is(r) {
+		return false
+	}
+	of, _ := Origin(root, r.Ref)
+	return file == "" || g.ID != "" || of == file
 }
 
 func isLocal(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }

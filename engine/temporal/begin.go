@@ -41,8 +41,9 @@ func (f From) String() string { return strings.Join(strings.Fields(f.What+" "+f.
 // Begin makes a run on a branch of its own, from what is committed in the clone. A branch
 // that is there already is the run's, and stays as it is. Without a name, a run that was
 // begun without one from the same and is not over is found, however short a time ago that
-// was: whoever begins one claims that first. What is finished already is not begun: the error is an
-// *OverError.
+// was: whoever begins one claims that first. So is any other run that plain `run` would go on with in
+// place of a second one, such as one that was handed over from another clone. What is finished already
+// is not begun: the error is an *OverError.
 func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
 	what, g.Path = f.inside(what), f.inside(g.Path)
 	claim := f.claim(what, g)
@@ -258,8 +259,19 @@ func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal
 	if err := f.checkIn(ctx, c.Dir, run.Ref, engine.Choice{}); err != nil {
 		return run, asRun(err)
 	}
-	if err := f.begunHere(ctx, m, what, g, run.Ref); err != nil {
+	there, err := f.wanted(ctx, m, what, g, run.Ref)
+	if err != nil {
 		return run, err
+	}
+	if err := f.begunHere(ctx, m, what, g, run.Ref, there); err != nil {
+		return run, err
+	}
+	switch len(there) {
+	case 0:
+	case 1:
+		return Begun{Ref: there[0]}, nil
+	default:
+		return run, &SeveralError{report.Each(there, func(ref reprise.Ref) string { return ref.ID })}
 	}
 	h, err := f.first(ctx, m, run.Ref)
 	if err != nil {
@@ -351,21 +363,93 @@ func (e *UnknownFlowError) Hint() string {
 	return "commit the workflow file first, or name a kind: `reprise run --help` lists them"
 }
 
-// begunHere checks that the clone has no other run than ref that plain `run` would go on with in
-// place of a second one. Whether ref itself was begun is asked later, but for one that is at work.
-func (f *Fleet) begunHere(ctx context.Context, m *Mirror, what string, g reprise.Goal, ref reprise.Ref) error {
+// wanted are the runs with a branch on the remote, and not over, that a goal without a name asks for:
+// one more would do their work twice. ref is the one that would be begun.
+func (f *Fleet) wanted(ctx context.Context, m *Mirror, what string, g reprise.Goal, ref reprise.Ref) (out []reprise.Ref, err error) {
+	if g.ID != "" {
+		return nil, nil
+	}
+	dir, err := m.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := git(ctx, dir, nil, "ls-remote", m.Remote, runBranches+"*")
+	if err != nil || listed == "" {
+		return nil, err
+	}
+	var branches []string
+	for line := range strings.Lines(listed) {
+		_, branch, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		branches = append(branches, branch)
+	}
+	found, err := m.Fetch(ctx, branches...)
+	if err != nil {
+		return nil, err
+	}
+	for _, branch := range branches {
+		logs, err := f.journalFiles(ctx, m, found[branch])
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(logs, func(log string) bool { return strings.HasPrefix(log, ref.Layout+"-") }) {
+			continue // nothing is left to do, or it is of another convention
+		}
+		one, err := f.isFor(ctx, m, found[branch], branch, what, g, ref.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if one == nil {
+			continue
+		}
+		if over, err := f.over(ctx, m, *one); err != nil {
+			return nil, err
+		} else if !over {
+			out = append(out, *one)
+		}
+	}
+	return out, nil
+}
+
+// isFor is the run of a branch, at a commit of the mirror, if a goal asks for it; nil if not.
+func (f *Fleet) isFor(ctx context.Context, m *Mirror, at, branch, what string, g reprise.Goal, kind reprise.Kind) (*reprise.Ref, error) {
+	c, err := m.Checkout(ctx, at, strings.TrimPrefix(branch, "refs/heads/"))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	root := filepath.Join(c.Dir, filepath.FromSlash(f.Folder))
+	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Alone: true, Adopt: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range found.Runs {
+		if "refs/heads/"+Branch(r.ID) == branch && engine.IsFor(found.Root, r, kind, g, fileOf(what)) {
+			return &r.Ref, nil
+		}
+	}
+	return nil, nil
+}
+
+// fileOf is what a run is begun from if that is a workflow file, "" for a kind.
+func fileOf(what string) string {
+	if isKind(what) {
+		return ""
+	}
+	return what
+}
+
+// begunHere checks that the clone has no other run than ref, and than those on the remote, that plain
+// `run` would go on with in place of a second one. Whether ref itself was begun is asked later, but
+// for one that is at work.
+func (f *Fleet) begunHere(ctx context.Context, m *Mirror, what string, g reprise.Goal, ref reprise.Ref, there []reprise.Ref) error {
 	root := filepath.Join(f.Clone, filepath.FromSlash(f.Folder))
 	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
 	if err != nil {
 		return err
 	}
-	file := what
-	if isKind(what) {
-		file = ""
-	}
-	for _, r := range engine.Begun(found, ref.Kind, g, file) {
+	for _, r := range engine.Begun(found, ref.Kind, g, fileOf(what)) {
 		live := found.Decisions[r].Outcome() == reprise.OutcomeHeld
-		if r.ID == ref.ID && !live {
+		if !live && (r.ID == ref.ID || slices.ContainsFunc(there, func(on reprise.Ref) bool { return on.ID == r.ID })) {
 			continue
 		}
 		if over, err := f.over(ctx, m, r.Ref); err != nil || !over { // the fleet may have finished it

@@ -123,13 +123,22 @@ func (f *Fleet) markedOn(ctx context.Context, m *Mirror, name string) (logs []st
 	if err != nil || found[branch] == "" {
 		return nil, err
 	}
-	files, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, "ls-tree", "-z", "--name-only", found[branch], "--", filepath.ToSlash(filepath.Join(f.Folder, journalDir))+"/")
-	for file := range strings.SplitSeq(files, "\x00") {
-		if log := path.Base(file); path.Ext(log) == path.Ext(durable.FleetMark("")) {
+	files, err := f.journalFiles(ctx, m, found[branch])
+	for _, log := range files {
+		if path.Ext(log) == path.Ext(durable.FleetMark("")) {
 			logs = append(logs, strings.TrimSuffix(log, path.Ext(log)))
 		}
 	}
 	return logs, err
+}
+
+// journalFiles names what a commit of the mirror has in the folder of the journals.
+func (f *Fleet) journalFiles(ctx context.Context, m *Mirror, commit string) (names []string, err error) {
+	files, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, "ls-tree", "-z", "--name-only", commit, "--", filepath.ToSlash(filepath.Join(f.Folder, journalDir))+"/")
+	for file := range strings.SplitSeq(strings.TrimRight(files, "\x00"), "\x00") {
+		names = append(names, path.Base(file))
+	}
+	return names, err
 }
 
 // BesideError says that another run of the fleet does what a run would do.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/journal"
@@ -223,17 +224,51 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	if h.was != "" {
 		subject = "reprise: " + h.ref.ID + " went on in a clone" // where the run begins is another commit
 	}
-	commit, _, err := in.Commit(ctx, subject+"\n", CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Committed: true, Journal: true, Of: own, Mark: reprise.MarkText(h.ref.ID), Marks: marked, Also: []string{state}})
+	subject, claims, err := h.claimed(ctx, from, subject)
+	if err != nil {
+		return nil, err
+	}
+	commit, _, err := in.Commit(ctx, subject, CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Committed: true, Journal: true, Of: own, Mark: reprise.MarkText(h.ref.ID), Marks: marked, Also: []string{state}})
 	if err == nil {
 		ignored, err = in.ignored(ctx, state)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := h.push(ctx, in, commit, from); err != nil {
+	for i := range claims {
+		claims[i].to = commit
+	}
+	if err := h.push(ctx, in, commit, from, claims...); err != nil {
 		return ignored, err
 	}
 	return ignored, h.fetch(ctx, commit)
+}
+
+// claimed is the message with which a copy is brought to the branch of its run. One that the fleet
+// did not have makes the claim that a start of the same makes, unless another run that is not over
+// has it: whoever starts that meanwhile finds this run.
+func (h *handing) claimed(ctx context.Context, from *localCopy, subject string) (message string, claims []heldRef, err error) {
+	if h.was != "" {
+		return subject + "\n", nil, nil
+	}
+	of := &From{}
+	if of.What, _ = engine.Origin(h.root(from), h.ref); of.What == "" {
+		r, err := reprise.Load(convention.Find(h.ref.Layout), os.DirFS(h.root(from)), h.ref)
+		if err != nil {
+			return subject + "\n", nil, nil // what it was begun with is not known
+		}
+		of.What, of.Text = string(h.ref.Kind), r.Title
+	}
+	claim := h.claim(of.What, reprise.Goal{Text: of.Text})
+	other, at, err := h.begun(ctx, h.mirror, claim)
+	if err != nil {
+		return "", nil, err
+	}
+	if other.ID == "" || other.ID == h.ref.ID {
+		claims = []heldRef{{name: claim, at: at}}
+	}
+	message, err = withNote(subject, Begun{Ref: h.ref, From: of})
+	return message, claims, err
 }
 
 // journalsOf names the journals that are brought with the run. Runs of the same layout and another

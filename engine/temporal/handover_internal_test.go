@@ -218,6 +218,7 @@ func TestA_stop_after_the_last_step_ends_the_run(t *testing.T) {
 func TestWhat_the_clone_has_begun_the_fleet_does_not_begin_again(t *testing.T) {
 	t.Parallel()
 	s := newShared(t)
+	s.without("r")
 	ref := s.begunHere("")
 	refused := func() {
 		t.Helper()
@@ -230,12 +231,51 @@ func TestWhat_the_clone_has_begun_the_fleet_does_not_begin_again(t *testing.T) {
 	if err := s.over(ref); err != nil {
 		t.Fatal(err)
 	}
-	refused() // the fleet has it
+	if made, err := s.fleet.Begin(t.Context(), "./flow.yaml", reprise.Goal{}); err != nil || made.ID != ref.ID {
+		t.Errorf("the fleet has it, and found %q, %v", made.ID, err)
+	}
 	if _, err := s.fleet.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "new"}); err != nil {
 		t.Error(err)
 	}
 	if live := (&BegunHereError{Name: ref.ID, live: true}); cli.ExitCode(live) != 20 {
 		t.Errorf("exit %d while it is at work", cli.ExitCode(live))
+	}
+}
+
+// A run that was begun in one clone and handed over, with a name or without, is what a start without
+// a name finds in another: a claim says so at once, and its branch where no one made that. (issue 19)
+func TestA_run_that_was_handed_over_is_found_in_another_clone(t *testing.T) {
+	t.Parallel()
+	for id, claimed := range map[string]bool{"": true, "named": true, "unclaimed": false} {
+		s := newShared(t)
+		s.without("r")
+		ref := s.begunHere(id)
+		if err := s.over(ref); err != nil {
+			t.Fatal(err)
+		}
+		claim := s.fleet.claim("flow.yaml", reprise.Goal{})
+		if at := s.git(s.remote, "for-each-ref", "--format=%(objectname)", claim); at != s.git(s.remote, "rev-parse", Branch(ref.ID)) {
+			t.Errorf("%q: the claim is at %q", id, at)
+		}
+		if !claimed {
+			s.git(s.remote, "update-ref", "-d", claim)
+		}
+		other := &Fleet{Clone: filepath.Join(s.dir, "other"), Remote: s.remote}
+		s.git(s.dir, "clone", "-q", s.remote, other.Clone)
+		if made, err := other.Begin(t.Context(), "flow.yaml", reprise.Goal{}); err != nil || made.ID != ref.ID {
+			t.Errorf("%q: begun again as %q, %v", id, made.ID, err)
+		}
+		if made, err := other.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "new"}); err != nil || made.ID != "new" {
+			t.Errorf("%q: a new one is %q, %v", id, made.ID, err)
+		}
+	}
+}
+
+// without has the remote know nothing of a run.
+func (s *shared) without(run string) {
+	s.Helper()
+	for _, ref := range []string{"refs/heads/" + Branch(run), lastOf("refs/heads/" + Branch(run))} {
+		s.git(s.remote, "update-ref", "-d", ref)
 	}
 }
 

@@ -463,7 +463,7 @@ func TestAn_agent_that_commits_everything(t *testing.T) {
 // Several people start the same at once, without a name: they find one run. (issue 19)
 func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, oneStep)
+	b := newBench(t, oneStep, "other.yaml", oneStep)
 	f := &Fleet{Clone: filepath.Join(b.dir, "clone"), Remote: b.remote}
 	type came struct {
 		run Begun
@@ -472,7 +472,7 @@ func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	ends := make(chan came, 4)
 	for range cap(ends) {
 		go func() {
-			run, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{})
+			run, err := f.Begin(t.Context(), "other.yaml", reprise.Goal{})
 			ends <- came{run, err}
 		}()
 	}
@@ -490,14 +490,14 @@ func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	// Whoever looked before the claim was made does not take it away.
 	if err := f.apart(func(m *Mirror) error {
 		goal := reprise.Goal{Text: "other"}
-		none, was, err := f.begun(t.Context(), m, f.claim("flow.yaml", goal))
+		none, was, err := f.begun(t.Context(), m, f.claim("other.yaml", goal))
 		if err != nil || none.ID != "" || was != "" {
 			t.Errorf("%+v, %q, %v", none, was, err)
 		}
-		if _, err := f.Begin(t.Context(), "flow.yaml", goal); err != nil {
+		if _, err := f.Begin(t.Context(), "other.yaml", goal); err != nil {
 			t.Error(err)
 		}
-		_, err = f.make(t.Context(), m, "flow.yaml", goal, f.claim("flow.yaml", goal), was)
+		_, err = f.make(t.Context(), m, "other.yaml", goal, f.claim("other.yaml", goal), was)
 		if rejected := new(RejectedError); !errors.As(err, &rejected) {
 			t.Errorf("the claim was taken away: %v", err)
 		}
@@ -509,7 +509,7 @@ func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	for name := range names {
 		b.git(b.remote, "update-ref", "-d", "refs/heads/"+Branch(name))
 		b.git(b.remote, "update-ref", "-d", lastOf("refs/heads/"+Branch(name)))
-		run, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{})
+		run, err := f.Begin(t.Context(), "other.yaml", reprise.Goal{})
 		if err != nil || run.ID != name || b.git(b.remote, "rev-parse", "--verify", Branch(name)) == "" {
 			t.Errorf("%+v, %v", run, err)
 		}

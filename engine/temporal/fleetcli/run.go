@@ -61,7 +61,8 @@ func (a *app) run() *cobra.Command {
 		Use: "run KIND|FILE [GOAL…]", Short: "Start a workflow on the fleet and follow it", Args: cobra.MinimumNArgs(1),
 		Long: "Start a workflow on the fleet, from what is committed in the clone, and follow it until it\n" +
 			"is finished or left. It works on the branch reprise/ID of the remote. KIND and FILE are\n" +
-			"those of `reprise run`. Where the same was begun without a name and is not over, that continues.",
+			"those of `reprise run`. Where the same was begun and is not over, that continues, unless --id\n" +
+			"names another one.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if id != "" {
 				if err := cli.CheckID(args[0], id); err != nil {
