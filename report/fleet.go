@@ -47,6 +47,7 @@ type FleetStep struct {
 	Attempt int        `json:"attempt"`
 	Role    string     `json:"role,omitempty"`
 	Worker  string     `json:"worker,omitempty" jsonschema:"absent while no worker has taken it"`
+	Waits   string     `json:"waits,omitempty" jsonschema:"why no worker has it, where that is known"`
 	Ended   bool       `json:"ended,omitempty" jsonschema:"it is no longer at work, and what came of it is to be put on the branch"`
 	Lost    bool       `json:"lost,omitempty" jsonschema:"it told no end, since its worker was lost"`
 	Since   time.Time  `json:"since" jsonschema:"when a worker took it; where none has or it is no longer at work, since when that is so"`

@@ -138,7 +138,7 @@ func patience(ctx context.Context, stops <-chan struct{}) (context.Context, func
 func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInput, said *words) (*AttemptResult, error) {
 	c, had, err := a.place(work, in)
 	if err != nil || had != nil {
-		return had, unbegun(work, err)
+		return had, a.unbegun(work, err)
 	}
 	defer c.Close()
 	r, err := a.attemptIn(ctx, work, at, c, in, said)
@@ -149,6 +149,8 @@ func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInp
 func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout, in AttemptInput, said *words) (*AttemptResult, error) {
 	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(at.started))
 	switch {
+	case isUntrusted(err):
+		return nil, a.unbegun(work, err)
 	case err != nil && in.Start.Verify:
 		return nil, err // the ref of the attempt has its end already
 	case err != nil:
@@ -159,16 +161,16 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 		end, err := e.RunVerify(work, in.Run.Ref, in.Start.Elsewhere)
 		switch {
 		case err != nil:
-			return nil, unbegun(work, err)
+			return nil, a.unbegun(work, err)
 		case end.Err != nil && work.Err() != nil:
-			return nil, unbegun(work, end.Err) // a command that is cut short refutes nothing
+			return nil, a.unbegun(work, end.Err) // a command that is cut short refutes nothing
 		case end.Err != nil:
 			return &AttemptResult{Refuted: tail(end.Err.Error(), 1000)}, nil
 		}
 		return &AttemptResult{Verified: true}, nil
 	}
 	if err := c.setApart(work); err != nil {
-		return nil, unbegun(work, err)
+		return nil, a.unbegun(work, err)
 	}
 	end, err := e.RunAttempt(work, in.Run.Ref, in.Start.Elsewhere, said.session)
 	var late *engine.LateError
@@ -176,7 +178,7 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 	case errors.As(err, &late):
 		return &AttemptResult{Outcome: "late"}, nil
 	case err != nil:
-		return nil, unbegun(work, err)
+		return nil, a.unbegun(work, err)
 	}
 	r, err := a.push(ctx, c, in, end, said)
 	if err != nil {
@@ -190,10 +192,13 @@ func (a *Activities) attemptIn(ctx, work context.Context, at moment, c *Checkout
 const notBegun = "not-begun"
 
 // unbegun is the error of an attempt whose agent was not started, or of a verify command that
-// told nothing. Where the work was to end, that is why: it says nothing about the step.
-func unbegun(work context.Context, err error) error {
+// told nothing. Where the work was to end, that is why: it says nothing about the step. Neither does
+// a worker that may not start it: another one may.
+func (a *Activities) unbegun(work context.Context, err error) error {
 	why := context.Cause(work)
 	switch {
+	case isUntrusted(err) && !temporal.IsCanceledError(why):
+		return temporal.NewApplicationErrorWithCause(fmt.Sprintf("the worker %s gave it back: %v", a.Name, err), notBegun, err)
 	case err == nil || why == nil:
 		return err
 	case temporal.IsCanceledError(why):

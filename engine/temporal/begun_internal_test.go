@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
+
+	"reprise/settings"
 )
 
 // A worker whose own context ends while an attempt is set up, or while its verify command runs,
@@ -78,5 +81,36 @@ func TestA_verify_that_told_nothing_refutes_nothing(t *testing.T) {
 	in.Verify = &r.Result
 	if l, err := a.land(t.Context(), b.next(), in); err != nil || l.Accepted == nil {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// A worker that has not trusted the workflow file gives an attempt back: another one carries out the
+// same. (issue 19)
+func TestA_worker_that_may_not_start_it_gives_an_attempt_back(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	may, not := b.worker("one"), b.worker("two")
+	not.trust = trusted{}
+	s := b.decided(may).Starts[0]
+	_, err := not.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: s}, &words{})
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) || app.Type() != notBegun || !strings.Contains(app.Message(), "the worker two gave it back") || !strings.Contains(app.Message(), "flow.yaml") {
+		t.Errorf("%v", err)
+	}
+	if l, err := may.land(t.Context(), b.next(), b.tried(may, s)); err != nil || l.Accepted == nil || l.Accepted.Attempt != 1 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// A worker cannot offer a role whose steps wait for another one. (issue 19)
+func TestA_worker_offers_roles_that_steps_wait_for(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep, settings.FileName, "agents: {w: {command: [w]}}\nroles: {default: w, qa: w}\n")
+	for role, is := range map[string]bool{"qa": true, defaultQueue: true, commandQueue: true, "dev": false} {
+		_, _, err := b.worker("one").roles(t.Context(), WorkerOptions{Remote: b.remote, Roles: []string{role}})
+		no, refused := errors.AsType[*NoRoleError](err)
+		if refused == is || refused && (no.Role != role || !strings.Contains(no.Hint(), "--role default")) {
+			t.Errorf("%s: %v", role, err)
+		}
 	}
 }

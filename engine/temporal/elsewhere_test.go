@@ -112,3 +112,24 @@ func TestFleet_says_what_it_waits_for(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What a worker may not start waits for one that may, as the same attempt, and the status says why. A
+// worker takes up what a person trusts meanwhile. (issue 19)
+func TestFleet_a_step_waits_for_trust(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: own\nsteps:\n  - {id: a, command: [sh, -c, 'echo \"a $REPRISE_ATTEMPT\" >> \"$FLEET_LOG\"; echo a > a.txt'], outputs: [a.txt], attempts: 1}\n"})
+	s.workerWith("w1", nil)
+	if r := s.fleet("run", "flow.yaml", "--id", "x", "--detach"); r.code != 0 {
+		t.Fatal(r)
+	}
+	for _, c := range []struct{ why, file string }{{"no worker offers the role command", "reprise.yaml"}, {"w1 gave it back", "flow.yaml"}} {
+		s.until(c.why, func() bool { return strings.Contains(s.fleet("status").out, c.why) })
+		if r := s.program(filepath.Join(shared.dir, "reprise"), "trust", c.file, "--yes", "-C", s.clone); r.code != 0 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	s.until("the run ends", func() bool { return ended(s.fleet("resume", "x", "--json")) })
+	if got := s.launched(); got != "a 1\n" {
+		t.Errorf("launched: %q", got)
+	}
+}

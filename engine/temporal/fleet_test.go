@@ -185,10 +185,15 @@ func (s *site) env(more ...string) []string {
 	}, more...)
 }
 
-// worker starts a worker; it is killed at the end of the test.
+// worker starts a worker that trusts everything; it is killed at the end of the test.
 func (s *site) worker(name string, env ...string) *member {
+	return s.workerWith(name, []string{"--trust"}, env...)
+}
+
+// workerWith starts a worker with flags of its own.
+func (s *site) workerWith(name string, flags []string, env ...string) *member {
 	s.Helper()
-	cmd := exec.Command(shared.bin, "worker", "--trust", "--name", name, "--parallel", fmt.Sprint(number("REPRISE_FLEET_SLOTS", 2)), "--work", filepath.Join(s.dir, "worker-"+name), "-C", s.clone)
+	cmd := exec.Command(shared.bin, append([]string{"worker", "--name", name, "--parallel", fmt.Sprint(number("REPRISE_FLEET_SLOTS", 2)), "--work", filepath.Join(s.dir, "worker-"+name), "-C", s.clone}, flags...)...)
 	cmd.Env = s.env(append(env, "WORKER="+name)...)
 	log, err := os.OpenFile(filepath.Join(s.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

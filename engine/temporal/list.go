@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -209,11 +210,28 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		b, started := beats[keyOf(w.Elsewhere)]
 		if !started || b.Attempt != w.Number {
 			b = report.FleetStep{Attempt: w.Number, Since: w.Since}
+			if !w.Ended {
+				b.Waits = cmp.Or(f.unoffered(ctx, w.Start), w.Back)
+			}
 		}
 		b.Step, b.Role, b.Ended, b.Lost = w.Name(), w.Role, w.Ended, w.Lost
 		s.AtWork = append(s.AtWork, b)
 	}
 	return state, nil
+}
+
+// unoffered says that no worker offers the role of an attempt, "" if one does or that is not known.
+func (f *Fleet) unoffered(ctx context.Context, s Start) string {
+	d, err := f.Client.DescribeTaskQueue(ctx, s.Queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+	if err != nil || len(d.GetPollers()) > 0 {
+		return ""
+	}
+	role := s.Queue[strings.LastIndex(s.Queue, ":")+1:]
+	text := "no worker offers the role " + role
+	if role != s.Role && s.Role != "" {
+		text += ", which does the steps of " + s.Role + ", as reprise.yaml does not name that"
+	}
+	return text
 }
 
 // whyAgain is why something is tried again, in our words where no worker said why.

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,6 +70,12 @@ type untrustedError struct{ file string }
 
 func (e *untrustedError) Error() string {
 	return fmt.Sprintf("read %s: it is not trusted on this worker; `reprise trust %s` in the worker's clone trusts it, `reprise-fleet worker --trust` all that the remote has", e.file, reprise.Pasted(e.file, "FILE"))
+}
+
+// isUntrusted reports whether an error says that a file is not trusted on this worker.
+func isUntrusted(err error) bool {
+	_, is := errors.AsType[*untrustedError](err)
+	return is
 }
 
 // engineFor makes the engine for a project in a checkout that is the run's own.

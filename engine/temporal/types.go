@@ -265,4 +265,6 @@ type AtWork struct {
 	Since time.Time
 	Ended bool `json:",omitempty"` // it is to be landed
 	Lost  bool `json:",omitempty"` // and told no end, since its worker was lost
+	// Back is why the last worker that it was given to did not begin it, "" if none gave it back.
+	Back string `json:",omitempty"`
 }

@@ -3,9 +3,11 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"reprise"
 )
 
 // Dial connects to the server that Temporal's environment variables and profile file name.
@@ -77,12 +81,16 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	defer release()
 	a := &Activities{Mirror: &Mirror{Remote: o.Remote, Dir: o.Dir, Keep: o.Slots + 1}, Client: c, Name: o.Name, trust: trusted{clone: o.Clone, all: o.Trust}}
 	// Git says the same of a remote that is away and of one that was never there.
-	var roles []string
-	err = o.patiently(ctx, "the remote", func(error) bool { return true }, func() error { roles, err = a.roles(ctx, o); return err })
+	var roles, problems []string
+	passes := func(err error) bool { _, asked := errors.AsType[*NoRoleError](err); return !asked }
+	err = o.patiently(ctx, "the remote", passes, func() error { roles, problems, err = a.roles(ctx, o); return err })
 	if err != nil {
 		return err
 	}
-	fatal := make(chan error, len(roles)+1)
+	for _, p := range problems {
+		o.Tell("%s", p)
+	}
+	fatal := make(chan error, 1)
 	var workers []worker.Worker
 	defer func() {
 		for _, w := range workers {
@@ -91,7 +99,12 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 	}()
 	begin := func(queue string, limits worker.Options, register func(worker.Worker)) error {
 		limits.WorkerStopTimeout = time.Minute
-		limits.OnFatalError = func(err error) { fatal <- err }
+		limits.OnFatalError = func(err error) {
+			select {
+			case fatal <- err:
+			default: // one is enough
+			}
+		}
 		return o.patiently(ctx, "the server", Unreachable, func() error {
 			w := worker.New(c, queue, limits)
 			register(w)
@@ -113,25 +126,59 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		w.RegisterActivityWithOptions(a.Decide, activity.RegisterOptions{Name: DecideActivity})
 		w.RegisterActivityWithOptions(a.Land, activity.RegisterOptions{Name: LandActivity})
 	})
-	for i := 0; err == nil && i < len(roles); i++ {
+	offer := func(role string) error {
 		// A frozen worker swallows what its open polls are given: it has few of them.
 		limits := worker.Options{Tuner: tuner, MaxConcurrentActivityTaskPollers: 1, DisableWorkflowWorker: true}
-		err = begin(queue(repo, roles[i]), limits, func(w worker.Worker) {
+		return begin(queue(repo, role), limits, func(w worker.Worker) {
 			w.RegisterActivityWithOptions(s.limit(a.Attempt), activity.RegisterOptions{Name: AttemptActivity})
 		})
+	}
+	for i := 0; err == nil && i < len(roles); i++ {
+		err = offer(roles[i])
 	}
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
 	go a.keepPushing(ctx)
 	o.Tell("worker %s takes part in the runs of %s: %v", o.Name, repo, roles)
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-fatal:
-		return err
+	for pause := offerAgain; ; pause = min(2*pause, time.Minute) {
+		var again <-chan time.Time
+		if len(problems) > 0 {
+			again = time.After(pause)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-fatal:
+			return err
+		case <-again:
+		}
+		now, still, err := a.roles(ctx, o)
+		if err != nil {
+			continue // what it offers stays as it is
+		}
+		for _, p := range still {
+			if !slices.Contains(problems, p) {
+				o.Tell("%s", p)
+			}
+		}
+		problems = still
+		for _, role := range now {
+			if slices.Contains(roles, role) {
+				continue
+			}
+			if err := offer(role); err != nil || ctx.Err() != nil {
+				return err
+			}
+			roles = append(roles, role)
+			o.Tell("worker %s offers %s as well", o.Name, role)
+		}
 	}
 }
+
+// offerAgain is after how long a worker looks again whether it has agents for the roles that it does
+// not offer: a person may have trusted a file, or installed a program.
+const offerAgain = 5 * time.Second
 
 // busy is how long the code of a workflow, which waits for nothing, may take on a machine that
 // has no time for it. The server gives a workflow task twice that.
@@ -160,29 +207,55 @@ func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(AccountRun, workflow.RegisterOptions{Name: AccountWorkflow})
 }
 
-// roles are the queues that a worker takes attempts from.
-func (a *Activities) roles(ctx context.Context, o WorkerOptions) ([]string, error) {
+// roles are the queues that a worker takes attempts from; problems tell why a role is not offered. The
+// error is a *NoRoleError if the worker is to offer a role that has no queue.
+func (a *Activities) roles(ctx context.Context, o WorkerOptions) (roles, problems []string, err error) {
 	found, err := a.Mirror.Fetch(ctx, "HEAD")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if found["HEAD"] == "" {
-		return nil, fmt.Errorf("work on %s: it has no default branch", o.Remote)
-	}
-	if o.Roles != nil {
-		return o.Roles, nil
+		return nil, nil, fmt.Errorf("work on %s: it has no default branch", o.Remote)
 	}
 	c, err := a.Mirror.Checkout(ctx, found["HEAD"], "reprise-look")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer c.Close()
-	roles, problems, err := a.trust.offers(filepath.Join(c.Dir, filepath.FromSlash(o.Folder)))
-	for _, p := range problems {
-		o.Tell("%v", p)
+	root := filepath.Join(c.Dir, filepath.FromSlash(o.Folder))
+	if o.Roles != nil {
+		named, err := projectRoles(root)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, role := range o.Roles {
+			if !named[role] && role != commandQueue && role != defaultQueue {
+				return nil, nil, &NoRoleError{role}
+			}
+		}
+		return o.Roles, nil, nil
 	}
-	return roles, err
+	roles, why, err := a.trust.offers(root)
+	for _, p := range why {
+		problems = append(problems, p.Error())
+	}
+	return roles, problems, err
 }
+
+// NoRoleError says that a worker is to offer a role whose steps wait for another one.
+type NoRoleError struct{ Role string }
+
+func (e *NoRoleError) Error() string {
+	return fmt.Sprintf("offer the role %s: the project's reprise.yaml does not name it, so its steps wait for the role %s", e.Role, defaultQueue)
+}
+
+// Hint says what a person can do.
+func (e *NoRoleError) Hint() string {
+	return fmt.Sprintf("`reprise-fleet worker --role %s` takes them, with those of all other roles that are not named; to have it apart, name %s under roles in reprise.yaml on the default branch", defaultQueue, reprise.Pasted(e.Role, "ROLE"))
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *NoRoleError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
 // hold keeps a second worker out of a folder, and clears what a killed one left in it.
 func hold(dir string) (release func(), err error) {

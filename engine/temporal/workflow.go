@@ -196,7 +196,12 @@ func (r *run) start(ctx workflow.Context, s Start) {
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		end := LandInput{Start: s}
-		if err := carryOut(ctx, in, &end.Result); err != nil {
+		back := func(why string) {
+			at := r.atWork[keyOf(s.Elsewhere)]
+			at.Back = why
+			r.atWork[keyOf(s.Elsewhere)] = at
+		}
+		if err := carryOut(ctx, in, &end.Result, back); err != nil {
 			if end.Lost, end.Failed = whyLost(err); end.Failed {
 				end.Final = isFinal(err)
 				end.Kept, end.Where = isKept(err)
@@ -213,8 +218,9 @@ func (r *run) start(ctx workflow.Context, s Start) {
 }
 
 // carryOut has an attempt carried out. One that a worker gave up before it began has no end: it
-// is given to a worker again, as the same attempt. So is a verify command whose worker was lost.
-func carryOut(ctx workflow.Context, in AttemptInput, result *AttemptResult) error {
+// is given to a worker again, as the same attempt, and back is told why. So is a verify command whose
+// worker was lost.
+func carryOut(ctx workflow.Context, in AttemptInput, result *AttemptResult, back func(why string)) error {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, result)
 		var app *temporal.ApplicationError
@@ -223,6 +229,7 @@ func carryOut(ctx workflow.Context, in AttemptInput, result *AttemptResult) erro
 		if !again || workflow.GetVersion(ctx, notBegun, workflow.DefaultVersion, 1) != 1 {
 			return err
 		}
+		back(said(err))
 		if err := workflow.Sleep(ctx, pause); err != nil {
 			return err
 		}

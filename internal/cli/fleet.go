@@ -117,6 +117,9 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 				who = "on " + w.Worker
 			}
 			say("  ", w.Step, fmt.Sprintf("attempt %d", w.Attempt), fmt.Sprintf("%s for %s", who, now.Sub(w.Since).Round(time.Second)), w.Line)
+			if w.Waits != "" {
+				say("    ", "! "+w.Waits)
+			}
 		}
 		for _, q := range r.Questions {
 			say("  ", "? "+q.ID+": "+q.Text)

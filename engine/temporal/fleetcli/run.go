@@ -368,6 +368,8 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, f follows, over <
 			case w.Ended:
 			case w.Worker != "":
 				say("work "+attempt, "%s is at work on %s", attempt, w.Worker)
+			case now.Sub(w.Since) > worthWords && w.Waits != "":
+				say("none "+attempt+w.Waits, "%s waits for a worker: %s", attempt, w.Waits)
 			case now.Sub(w.Since) > worthWords:
 				say("none "+attempt, "%s waits for a worker", attempt)
 			}
