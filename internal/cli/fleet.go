@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,14 +30,19 @@ func OutcomeCode(o reprise.Outcome) int { return outcomeCodes[o] }
 // Its program gives up earlier by itself, and says why.
 const fleetWithin = 10 * time.Second
 
-// fleet returns the runs of the fleet if the environment names a server, otherwise nil.
-// The fleet's own program does the asking, so that this one does not depend on Temporal.
+// fleet returns the runs of the fleet if the environment names a server, or Temporal's profile file
+// may, otherwise nil. The fleet's own program does the asking, so that this one does not depend on
+// Temporal. Whoever has that file and not this program uses Temporal for something else.
 func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
-	if a.env("TEMPORAL_ADDRESS") == "" {
+	address := a.env("TEMPORAL_ADDRESS")
+	if address == "" && !hasProfile(a.env) {
 		return nil
 	}
 	unknown := report.Fleet{Schema: report.FleetSchema, Runs: []report.FleetRun{}}
 	program, err := exec.LookPath("reprise-fleet")
+	if err != nil && address == "" {
+		return nil
+	}
 	if err != nil {
 		unknown.Problem = "TEMPORAL_ADDRESS names a server, but reprise-fleet, which asks it, is not in your PATH"
 		return &unknown
@@ -51,7 +59,7 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	}
 	unknown.Problem = err.Error()
 	if ctx.Err() != nil {
-		unknown.Problem = fmt.Sprintf("the server at %s did not answer within %s", a.env("TEMPORAL_ADDRESS"), fleetWithin)
+		unknown.Problem = fmt.Sprintf("the server at %s did not answer within %s", cmp.Or(address, "the address in Temporal's profile file"), fleetWithin)
 	} else if said, ok := errors.AsType[*exec.ExitError](err); ok && len(said.Stderr) > 0 {
 		var told report.Error
 		if unknown.Problem, _, _ = strings.Cut(string(said.Stderr), "\n"); json.Unmarshal(said.Stderr, &told) == nil {
@@ -59,6 +67,20 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 		}
 	}
 	return &unknown
+}
+
+// hasProfile reports whether there is a profile file of Temporal, which may name a server.
+func hasProfile(env func(string) string) bool {
+	file := env("TEMPORAL_CONFIG_FILE")
+	if file == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return false
+		}
+		file = filepath.Join(dir, "temporalio", "temporal.toml")
+	}
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // fleet lists the fleet's runs next to those of the project.
