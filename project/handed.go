@@ -279,3 +279,44 @@ func Inside(fsys fs.FS, outer *reprise.Run) (out []reprise.Ref) {
 	}
 	return out
 }
+
+// OnFleet says what is known of a run on a branch of the fleet, and the command that goes on with it.
+func OnFleet(m *reprise.FleetMark, name string) (words, way string) {
+	run, branch := reprise.Pasted(name, "RUN"), reprise.Pasted(m.Branch, "BRANCH")
+	switch {
+	case !m.Left.IsZero():
+		return "the fleet has left it open on the branch " + m.Branch,
+			fmt.Sprintf("`git merge %s` brings it here; `reprise-fleet resume %s` continues it on the fleet, `reprise-fleet stop %s` names the commands that continue it in a checkout of the branch", branch, run, run)
+	case m.File != "":
+		return "the fleet works on it, on the branch " + m.Branch,
+			fmt.Sprintf("`reprise-fleet resume %s` follows it; to have it here: `reprise-fleet stop %s`, which names the commands that continue it", run, run)
+	}
+	return "the fleet has finished it on the branch " + m.Branch, fmt.Sprintf("`git merge %s` brings it here", branch)
+}
+
+// tellAway reports the runs that the fleet has open, as branches say that were fetched and are not
+// merged, and that have no files here.
+func (j *Judgement) tellAway(runs []*reprise.Run) {
+	told := map[string]bool{}
+	for i := 0; j.Observed.Git != nil && i < len(j.Observed.Git.Fleet); i++ {
+		m := &j.Observed.Git.Fleet[i]
+		if m.Merged || m.File == "" || m.Run == "" || told[m.Branch] ||
+			slices.ContainsFunc(runs, func(r *reprise.Run) bool { return isBranchOf(*m, r) || isMarkOf(*m, r, r.Ref) }) {
+			continue
+		}
+		told[m.Branch] = true
+		words, way := OnFleet(m, m.Run)
+		j.Findings = append(j.Findings, reprise.Finding{
+			Code: reprise.CodeHandedOver, Severity: reprise.Info, Subject: m.Run, Source: reprise.Source{File: durable.StateDir},
+			Message: m.Run + " is not here: " + words, Hint: way,
+		})
+	}
+}
+
+// Idle is the outcome if nothing here was interrupted: a run that only the fleet has is something.
+func (r *Result) Idle() reprise.Outcome {
+	if slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver }) {
+		return reprise.OutcomeBlocked
+	}
+	return r.Nothing()
+}

@@ -154,6 +154,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	handInside(files, runs)
 	j.tellUnpushed(files, runs)
+	j.tellAway(runs)
 	for _, r := range runs {
 		v := j.views[r]
 		v.Observed = j.Observed
@@ -195,7 +196,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs),
+		Cheap: !opts.Full && len(runs) > 0, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs),
 	})
 	j.Observed.Peers = runs
 	return runs, nil

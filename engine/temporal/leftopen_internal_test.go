@@ -54,6 +54,15 @@ func TestPlain_reprise_knows_a_run_of_which_it_has_the_branch_alone(t *testing.T
 			if code, said := plain("check", "r"); code != 11 || !strings.Contains(said, c.words) || !strings.Contains(said, c.way) {
 				t.Errorf("check: exit %d: %s", code, said)
 			}
+			for _, args := range [][]string{{"check"}, {"resume", "--mode", "autopilot"}, {"status"}} {
+				want := map[bool]int{true: 3, false: 11}[c.again] // whoever merged it in another way has the branch for good
+				if args[0] == "status" {
+					want = 0
+				}
+				if code, said := plain(args...); code != want || strings.Contains(said, "r is not here: the fleet "+c.words) == c.again || strings.Contains(said, "No workflow state found") != c.again {
+					t.Errorf("%s: exit %d: %s", args, code, said)
+				}
+			}
 			code, said := plain("run", "flow.yaml", "--dry-run", "--trust", "--mode", "autopilot")
 			if refused := code == 11 && strings.Contains(said, "r is a run of it: the fleet "+c.words) && strings.Contains(said, "--id NAME"); refused == c.again {
 				t.Errorf("run: exit %d: %s", code, said)

@@ -337,7 +337,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	if len(list) == 0 {
 		document := report.NewCheck(found.Root, flags.mode, found.Observed).About(found.Findings)
-		a.came(found.Nothing())
+		a.came(found.Idle())
 		return a.print(document, func(p *page) {
 			if len(found.Runs) == 0 {
 				p.nothing(found.Result)

@@ -232,7 +232,7 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 			if err != nil || m == nil || g.ID != "" {
 				return err
 			}
-			words, way := onFleet(m, m.Run)
+			words, way := project.OnFleet(m, m.Run)
 			return fail(exitBlocked, way+"; --id NAME begins another one here", "run %s: %s is a run of it: %s; a second one would do its work twice", what, m.Run, words)
 		},
 		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {

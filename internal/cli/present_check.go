@@ -359,6 +359,11 @@ func (p *page) verified(v *report.Verified) {
 
 // nothing is the friendly answer for a folder without runs.
 func (p *page) nothing(res *project.Result) {
+	if res.Idle() == reprise.OutcomeBlocked {
+		p.line("No run has its files in %s.", plain(res.Root))
+		p.findings(nil, nil, res.Findings)
+		return
+	}
 	where := ""
 	if res.Nothing() == reprise.OutcomeUnreadable {
 		where = "what can be read of "

@@ -327,26 +327,11 @@ func calledOnFleet(found *project.Judgement, name string) error {
 	for i := 0; found.Observed.Git != nil && i < len(found.Observed.Git.Fleet); i++ {
 		m := &found.Observed.Git.Fleet[i]
 		if !m.Merged && strings.HasSuffix("/"+m.Branch, "/"+reprise.FleetBranch(name)) {
-			words, way := onFleet(m, name)
+			words, way := project.OnFleet(m, name)
 			return fail(exitBlocked, way, "%s is not here: %s", name, words)
 		}
 	}
 	return nil
-}
-
-// onFleet says what is known of a run on a branch of the fleet, and the command that goes on
-// with it.
-func onFleet(m *reprise.FleetMark, name string) (words, way string) {
-	run, branch := reprise.Pasted(name, "RUN"), reprise.Pasted(m.Branch, "BRANCH")
-	switch {
-	case !m.Left.IsZero():
-		return "the fleet has left it open on the branch " + m.Branch,
-			fmt.Sprintf("`git merge %s` brings it here; `reprise-fleet resume %s` continues it on the fleet, `reprise-fleet stop %s` names the commands that continue it in a checkout of the branch", branch, run, run)
-	case m.File != "":
-		return "the fleet works on it, on the branch " + m.Branch,
-			fmt.Sprintf("`reprise-fleet resume %s` follows it; to have it here: `reprise-fleet stop %s`, which names the commands that continue it", run, run)
-	}
-	return "the fleet has finished it on the branch " + m.Branch, fmt.Sprintf("`git merge %s` brings it here", branch)
 }
 
 // candidates lists the runs that are meant: the named one, or all open ones that were
