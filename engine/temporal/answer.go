@@ -24,8 +24,7 @@ func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
 	var names []string
 	for _, r := range list.Runs {
 		switch {
-		case r.State != "open":
-		case r.Problem != "":
+		case r.State == "open" && r.Problem != "":
 			return "", &UntoldError{r.ID, r.Problem}
 		case len(r.Questions) > 0:
 			names = append(names, r.ID)

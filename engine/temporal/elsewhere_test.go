@@ -1,12 +1,18 @@
 package temporal_test
 
 import (
+	"fmt"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"reprise/engine/temporal"
 )
 
 // What was done in a checkout that the fleet's own stop named comes back from wherever the
@@ -131,5 +137,38 @@ func TestFleet_a_step_waits_for_trust(t *testing.T) {
 	s.until("the run ends", func() bool { return ended(s.fleet("resume", "x", "--json")) })
 	if got := s.launched(); got != "a 1\n" {
 		t.Errorf("launched: %q", got)
+	}
+}
+
+// A run that was stopped still asks what it asked, also where no one names it, until that is answered.
+// (issue 19)
+func TestFleet_a_stopped_run_still_asks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: own\nsteps:\n  - {id: ok, ask: {question: 'Ship it?', options: [ship, stop]}}\n"})
+	s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "x", "--heartbeat", "11s"); r.code != 12 {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.fleet("stop", "x"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.fleet("answer"); r.code != 12 || !strings.Contains(r.out, "Ship it?") || !strings.Contains(s.fleet("status").out, "? ok: Ship it?") {
+		t.Errorf("%+v; %s", r, s.fleet("status").out)
+	}
+	if r := s.fleet("answer", "--text", "ship"); r.code != 0 || strings.Contains(s.fleet("status").out, "Ship it?") {
+		t.Errorf("%+v; %s", r, s.fleet("status").out)
+	}
+	// It goes on as it was started.
+	if r := s.fleet("resume", "x"); !ended(r) {
+		t.Errorf("%+v", r)
+	}
+	c, err := client.Dial(client.Options{HostPort: fmt.Sprintf("127.0.0.1:%d", shared.port)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	first, err := c.GetWorkflowHistory(t.Context(), temporal.Identity(s.remote)+":x", "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	if err != nil || !strings.Contains(first.String(), `\"Heartbeat\":11000000000`) {
+		t.Errorf("%v, %v", first, err)
 	}
 }

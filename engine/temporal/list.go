@@ -127,6 +127,7 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, enums.WORKFLOW_EXECUTION_STATUS_FAILED:
 	case enums.WORKFLOW_EXECUTION_STATUS_CANCELED: // it was stopped, and can be resumed
 		s.State = reprise.Interrupted.String()
+		f.askedAtStop(ctx, s, patience)
 		return
 	default:
 		return
@@ -151,6 +152,24 @@ func (f *Fleet) ended(ctx context.Context, s *report.FleetRun, status enums.Work
 	}
 	for _, step := range sum.Failed {
 		s.Failed = append(s.Failed, report.FleetFailure{Step: step.ID, Attempt: step.Attempt, Reason: step.Text})
+	}
+}
+
+// askedAtStop fills in what a run asked when it was stopped, as the server was told.
+func (f *Fleet) askedAtStop(ctx context.Context, s *report.FleetRun, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := f.Client.GetWorkflow(ctx, f.ID(s.ID), "").Get(ctx, nil)
+	stopped, is := errors.AsType[*temporal.CanceledError](err)
+	if !is {
+		s.Problem = Asked(err).Error()
+		return
+	}
+	var asks []Question
+	if stopped.HasDetails() && stopped.Details(&asks) == nil {
+		for _, q := range asks {
+			s.Questions = append(s.Questions, q.Question)
+		}
 	}
 }
 

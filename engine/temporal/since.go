@@ -47,7 +47,7 @@ func (f *Fleet) since(ctx context.Context, runs []report.FleetRun, patience time
 		}
 	}
 	for _, s := range left {
-		if moved[s.ID] {
+		if moved[s.ID] || len(s.Questions) > 0 { // it may have been answered
 			asks.Go(func() { f.stands(ctx, s) })
 		}
 	}
@@ -101,7 +101,7 @@ func (f *Fleet) standsIn(ctx context.Context, at *Checkout, s *report.FleetRun) 
 	}
 	for _, r := range judged.Runs {
 		if r.ID == s.ID && filepath.IsLocal(filepath.FromSlash(r.Path)) {
-			s.State = judged.Decisions[r].State.String()
+			s.State, s.Questions = judged.Decisions[r].State.String(), report.NewQuestions(r.PendingQuestions())
 		}
 	}
 	return nil

@@ -372,6 +372,7 @@ func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error
 	if err := r.landEach(ctx); err != nil {
 		cause = err
 	}
+	asks, answered := r.questions, maps.Clone(r.answers)
 	d, err := r.decide(ctx, true)
 	if !temporal.IsCanceledError(cause) {
 		return nil, cause
@@ -382,6 +383,10 @@ func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error
 	// What the stop met may have been the last that was to be done.
 	if left := d.Left; left != nil && left.Action == reprise.Finish && len(left.Left) == 0 && workflow.GetVersion(ctx, "stopped-complete", workflow.DefaultVersion, 1) == 1 {
 		return r.result(left), nil
+	}
+	asks = slices.DeleteFunc(slices.Clone(asks), func(q Question) bool { return answered[q.ID] != "" && r.refused[q.ID] == "" })
+	if len(asks) > 0 {
+		return nil, temporal.NewCanceledError(asks) // it can be answered meanwhile
 	}
 	return nil, cause
 }
