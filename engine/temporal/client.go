@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,15 +240,17 @@ func (f *Fleet) input(ctx context.Context, name string) (in Run, err error) {
 	return in, json.Unmarshal(payloads[0].GetData(), &in)
 }
 
-// Start starts the workflow of a run, or finds the one that is open.
+// Start starts the workflow of a run, or finds the one that is open. What in leaves out is as it was
+// when the run was last started.
 func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
+	last, err := f.input(ctx, in.Ref.ID)
+	if err != nil && !isNotFound(err) {
+		return nil, err
+	}
 	in.Repo, in.Folder = Identity(f.Remote), f.Folder
-	if in.Heartbeat == 0 {
-		in.Heartbeat = DefaultHeartbeat
-	}
-	if in.Landings == 0 {
-		in.Landings = DefaultLandings
-	}
+	in.Heartbeat = cmp.Or(in.Heartbeat, last.Heartbeat, DefaultHeartbeat)
+	in.Landings = cmp.Or(in.Landings, last.Landings, DefaultLandings)
+	in.Parallel = cmp.Or(in.Parallel, last.Parallel)
 	return f.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: f.ID(in.Ref.ID), TaskQueue: queue(in.Repo, ""), WorkflowTaskTimeout: 10 * time.Second,
 		Memo:                     map[string]any{kindMemo: in.Ref.Kind},

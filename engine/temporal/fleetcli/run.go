@@ -36,10 +36,9 @@ func (f *follows) add(a *app, cmd *cobra.Command) {
 	flags.BoolVar(&f.detach, "detach", false, "return as soon as the run is on the server")
 	flags.BoolVar(&f.wait, "wait", false, "follow it through usage limits and outages instead of ending with code 75")
 	flags.StringVar(&f.Choice.Until, "until", "", "stop once this step is closed")
-	f.Landings, f.Heartbeat = temporal.DefaultLandings, temporal.DefaultHeartbeat
 	within(cmd, "parallel", "run up to `N` steps at once, 1 to 64 (default: what the settings say)", &f.Parallel, strconv.Atoi, 1, 64)
-	within(cmd, "landings", fmt.Sprintf("after how many landed attempts, `N`, the history on the server begins anew (default %d)", f.Landings), &f.Landings, strconv.Atoi, 1, 10_000)
-	within(cmd, "heartbeat", fmt.Sprintf("how long a worker may be silent before it counts as lost, as `TIME` (default %s)", f.Heartbeat), &f.Heartbeat, time.ParseDuration, time.Second, 24*time.Hour)
+	within(cmd, "landings", fmt.Sprintf("after how many landed attempts, `N`, the history on the server begins anew (default %d, or as before)", temporal.DefaultLandings), &f.Landings, strconv.Atoi, 1, 10_000)
+	within(cmd, "heartbeat", fmt.Sprintf("how long a worker may be silent before it counts as lost, as `TIME` (default %s, or as before)", temporal.DefaultHeartbeat), &f.Heartbeat, time.ParseDuration, time.Second, 24*time.Hour)
 }
 
 // within adds a flag whose value lies between two others.
@@ -125,7 +124,7 @@ func (a *app) resume() *cobra.Command {
 		},
 	}
 	f.add(a, cmd)
-	cmd.Flags().StringVar(&f.Choice.Option, "option", "", "how to continue, as with `reprise resume`")
+	cmd.Flags().StringVar(&f.Choice.Option, "option", "", "how to continue: an `OPTION` of plain resume")
 	cmd.Flags().StringVar(&f.Choice.From, "from", "", "begin again at this step or stage")
 	cmd.Flags().StringArrayVar(&f.Choice.Skip, "skip", nil, "pass over this step (can be repeated)")
 	return cmd
