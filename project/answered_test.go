@@ -61,7 +61,12 @@ func TestCheck_the_preview_and_the_engine_agree_once_a_question_is_answered(t *t
 				_, r := look()
 				first, ref := *e, r.Ref
 				first.Agent = func(settings.Agent) (agent.Agent, error) {
-					return acting{func() { write(t, e.Dir, c.attempt) }}, nil
+					return acting{func() {
+						write(t, e.Dir, c.attempt)
+						if err := os.WriteFile(filepath.Join(e.Dir, "cart.go"), []byte("package cart\n"), 0o644); err != nil {
+							t.Error(err)
+						}
+					}}, nil
 				}
 				if _, err := first.Resume(t.Context(), ref, reprise.Choice{Until: "T001"}); err != nil {
 					t.Fatal(err)
