@@ -208,8 +208,14 @@ func (w *work) land(stop context.Context, s *Seen) error {
 	if s.Commit && l.Err == nil && l.Commit == "" && s.Ran == nil {
 		l.Empty, l.Unsure = w.leftNothing(context.WithoutCancel(stop), &s.Attempt)
 	}
-	if l.Unsure != "" && s.Result.Reply == nil && s.Wrote == nil {
-		s.Wrote = &Wrote{Status: reprise.Unknown, Text: "left no result and no change that git sees; " + l.Unsure}
+	if l.Empty && s.Result.Reply == nil && s.Wrote == nil {
+		step := w.files.Step(s.Step)
+		switch {
+		case w.lists() && step != nil && step.Status == reprise.Done:
+			s.Wrote = &Wrote{Status: reprise.Unknown, Text: "marked it done in " + step.Source.File + ", and left no result and no other change"}
+		case l.Unsure != "":
+			s.Wrote = &Wrote{Status: reprise.Unknown, Text: "left no result and no change that git sees; " + l.Unsure}
+		}
 	}
 	s.Landing = &l
 	return nil

@@ -161,7 +161,9 @@ func (v *View) tellCopies(copies []checkoutCopy) {
 	for i := range copies {
 		c := &copies[i]
 		if !r.State.Open() || !ahead(c.run, r) {
-			differ(r, c.run, "the copy in this checkout counts; merge or archive the other")
+			if len(doneIn(c.run, r)) > 0 { // else it is merely older
+				differ(r, c.run, "the copy in this checkout counts; merge or archive the other")
+			}
 			continue
 		}
 		until := c.run.LastActivity

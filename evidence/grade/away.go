@@ -52,9 +52,9 @@ func (g *Grader) holds(r *reprise.Run) func(c *reprise.Commit) bool {
 
 // away tells of a step that its files call done that its work is not here: a commit of it was
 // taken back and nothing was done since; none of its commits, and nothing of them, is in the
-// history of where the run continues; or none of the files that it leaves is, or ever was. What
-// a later commit deleted or renamed was here. What our journal accepted is looked for by its
-// own commit.
+// history of where the run continues; or another branch, or a commit that was dropped, has the
+// files that it leaves. What a later commit deleted or renamed was here. What our journal
+// accepted is looked for by its own commit.
 func (g *Grader) away(r *reprise.Run, s *reprise.Step, tells []told) *reprise.Away {
 	if g.git == nil || g.absent == nil || s.Status != reprise.Done || s.Accepted != nil || !r.MayBeAway() {
 		return nil
@@ -133,10 +133,7 @@ func (g *Grader) away(r *reprise.Run, s *reprise.Step, tells []told) *reprise.Aw
 			return awayIn(u, "has "+some(leaves)+", and what is checked out does not")
 		}
 	}
-	if len(s.Leaves()) == 0 || !g.git.Complete || g.git.Unheard || !r.State.Open() {
-		return g.missing(s)
-	}
-	return &reprise.Away{Why: some(leaves) + " is neither on disk nor in any commit"}
+	return g.missing(s) // files that no commit had may be ignored, or of another repository
 }
 
 // missing tells of a commit on record that the repository does not have, where nothing else
