@@ -67,7 +67,7 @@ func (r *Run) recall(events []Event, own bool) {
 			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
-				r.Steps[i].Again, r.Steps[i].oversteppedBy, r.Steps[i].said, r.Steps[i].overrun, r.Steps[i].tried, r.Steps[i].leftOut = false, "", nil, false, false, false
+				r.Steps[i].letGo()
 				r.Steps[i].restored()
 			}
 			for d := range ev.Doubts {
@@ -85,16 +85,16 @@ func (r *Run) recall(events []Event, own bool) {
 		case RunStopped:
 			stopped = ev.Outcome != "paused"
 		case EngineLeft:
-			if ev.Outcome != HandedOver || i < len(events)-1 {
+			if ev.Outcome != HandedOver {
 				break
 			}
 			// It goes on elsewhere: how that ended what was open here, the files alone say
 			// once they are merged.
-			own = false
+			own = own && i < len(events)-1
 			clear(asked)
 			order = nil
 			for i := range r.Steps {
-				if r.Steps[i].journal == underWay {
+				if r.Steps[i].letGo(); r.Steps[i].journal == underWay {
 					r.Steps[i].journal = notBegun
 				}
 			}
@@ -302,6 +302,12 @@ func (s *Step) recall(ev *Event, at int) {
 	case ev.Kind == StepReset, ev.Kind == StepFailed, ev.Kind == StepBlocked, ev.Kind == StepFinished:
 		s.journal = notBegun
 	}
+}
+
+// letGo forgets what the journal says of attempts at a step beside how they ended: the files
+// alone say what came of them.
+func (s *Step) letGo() {
+	s.Again, s.oversteppedBy, s.said, s.overrun, s.tried, s.leftOut = false, "", nil, false, false, false
 }
 
 // recallQuestion merges a question from the journal with that of the files. The files

@@ -196,6 +196,9 @@ type Run struct {
 	// Behind says that the work was cut off before the files had all that the journal has.
 	// The run is described as resuming makes it: by bringing them up.
 	Behind bool `json:",omitempty"`
+	// Returned says that the fleet has finished the run since it was handed over, and that what
+	// is checked out has all that was done there: the files here are no old copy.
+	Returned bool `json:",omitempty"`
 
 	// LastActivity is zero if unknown. Its source, if there is one, is then the file that
 	// would say, if its time could be trusted.

@@ -101,6 +101,10 @@ const FleetBranches = "reprise/"
 // FleetBranch is the branch on which the fleet works on a run.
 func FleetBranch(id string) string { return FleetBranches + RefWord(id) }
 
+// OverSubject is the subject of the commit with which the fleet leaves a run that it has finished,
+// the last of its branch.
+func OverSubject(id string) string { return "reprise: " + id + " is over" }
+
 // MarkText is the first line of the files which say that the fleet has a run, and those inside
 // it.
 func MarkText(id string) string { return FleetBranch(id) + " " + id + "\n" }

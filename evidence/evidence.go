@@ -32,6 +32,8 @@ type Options struct {
 	// Claimed are the files that runs which are complete were read from. In cheap mode
 	// they are held against the head: one that ends early there says nothing.
 	Claimed []string
+	// Past are more paths whose commits are looked for.
+	Past []string
 	// FleetMark is a pattern for the files which say, on the branch of a run, that the fleet
 	// has it; empty stands for none. In cheap mode it is not looked at.
 	FleetMark string
@@ -206,6 +208,7 @@ func question(runs []*reprise.Run, absent map[string]bool, opts Options) gitx.As
 			ask.Past = append(ask.Past, r.Path)
 		}
 	}
+	ask.Paths = append(ask.Paths, inProject(slices.Clone(opts.Past))...)
 	if opts.Cheap {
 		ask.Heads = opts.Claimed
 		return ask

@@ -54,6 +54,9 @@ type History struct {
 	Listed []reprise.Listed
 	// Beside is what the other runs said when an attempt last began, as far as it is on record.
 	Beside []reprise.Beside
+	// Given is set if an attempt had no end on record, or was not accepted, when the run was handed
+	// over: how that went on is not known here.
+	Given bool
 	// Reports is set if an agent ever reported about a step.
 	Reports bool
 	// Events counts all of them.
@@ -208,8 +211,9 @@ func (h *History) Add(ev *reprise.Event) {
 		// A run that is started again under its name has nothing to do with
 		// the one before.
 		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began, h.Started = nil, nil, time.Time{}, nil, nil, ev.At, true
-		h.Taken, h.Listed, h.Stands = ev.At, nil, nil
+		h.Taken, h.Listed, h.Stands, h.Given = ev.At, nil, nil, false
 	case reprise.RunResumed:
+		h.Given = false
 		if h.Taken = ev.At; ev.Cause == reprise.LimitLifted {
 			h.Limit, h.Limits = time.Time{}, nil
 			for _, s := range h.Steps {
@@ -231,8 +235,8 @@ func (h *History) Add(ev *reprise.Event) {
 			if open != nil && !s.isOpen(open) && (ev.Until.IsZero() || !s.outsideEnd.After(ev.Until)) {
 				open = nil
 			}
-			s.Open, s.Held, s.Owed, s.Rejected, s.Marked, s.Said = open, nil, nil, nil, nil, nil
-			s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported, s.Work = nil, 0, nil, nil, nil, nil, nil
+			s.letGo()
+			s.Open, s.Work = open, nil
 		}
 		for i := range ev.Doubts {
 			s := h.step(ev.Doubts[i].Step)
@@ -240,6 +244,16 @@ func (h *History) Add(ev *reprise.Event) {
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
 		h.sendBack()
+	case reprise.EngineLeft:
+		if ev.Outcome != reprise.HandedOver {
+			break
+		}
+		// What came of it there, the files alone say.
+		for _, s := range h.Steps {
+			h.Given = h.Given || s.Open != nil || s.Owed != nil || s.Marked != nil || s.Said != nil
+			s.letGo()
+		}
+		h.Measured, h.Listed, h.Stands = nil, nil, nil
 	case reprise.RunRenewed:
 		h.Listed, h.Stands, h.Renewed = nil, nil, ev.At
 		h.sendBack()
@@ -495,6 +509,12 @@ func (s *StepHistory) leave(name string) {
 	if !slices.Contains(s.Left, name) {
 		s.Left = append(s.Left, name)
 	}
+}
+
+// letGo forgets what is known of attempts but how the last accepted one ended.
+func (s *StepHistory) letGo() {
+	s.Open, s.Held, s.Owed, s.Rejected, s.Marked, s.Said = nil, nil, nil, nil, nil, nil
+	s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, 0, nil, nil, nil, nil
 }
 
 func (s *StepHistory) forgive() {

@@ -31,7 +31,7 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		here, top := j.here(r)
 		last := j.lastIn(homes, top, here, opts)
-		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver {
+		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver && !r.Returned {
 			r.Report(handedOver(r, r.ID, last.Text))
 		} else if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandingOver {
 			r.Report(handingOver(r, last.Text))
@@ -66,7 +66,7 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 	j := &Judgement{Result: &Result{Root: root}}
 	seen := make([]*reprise.Run, len(runs))
 	for i, r := range runs {
-		seen[i] = &reprise.Run{Ref: r.Ref, State: reprise.Interrupted}
+		seen[i] = &reprise.Run{Ref: r.Ref, State: reprise.Interrupted, Returned: r.Returned}
 	}
 	j.tellElsewhere(seen, JudgeOptions{Options: Options{Now: now}})
 	out := map[*reprise.Run]reprise.Finding{}

@@ -4,6 +4,7 @@ package project_test
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -201,8 +202,74 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 	}
 }
 
-// handOver notes in a checkout that a run was handed to the fleet.
-func handOver(t *testing.T, dir string, ref reprise.Ref) {
+// A run that was handed over with an attempt under way is up to date in a clone that has merged what the
+// fleet made of it, also once the branch is deleted; until then it is not over here. (issue 19)
+func TestA_run_that_the_fleet_has_finished_comes_back_with_the_merge(t *testing.T) {
+	t.Parallel()
+	const tasks = "specs/003-z/tasks.md"
+	ref := reprise.Ref{Layout: "speckit", ID: "003-z", Path: tasks, Kind: reprise.KindTasks}
+	journals := filepath.ToSlash(filepath.Dir(durable.FleetMark("")))
+	open := "# Tasks\n\n- [ ] T001 Make one\n"
+	done := strings.ReplaceAll(open, "[ ]", "[x]")
+	for name, c := range map[string]struct {
+		over string // the subject of the last commit of the branch
+		then []string
+		now  string // the list after that, "" for as it is then
+		want reprise.Action
+		held bool
+	}{
+		"not merged":               {reprise.OverSubject(ref.ID), nil, "", reprise.Refuse, true},
+		"ticked here, not merged":  {reprise.OverSubject(ref.ID), nil, done, reprise.Finish, true},
+		"merged":                   {reprise.OverSubject(ref.ID), []string{"merge", "-q", "--ff-only", "side"}, "", reprise.Finish, false},
+		"merged, main went on":     {reprise.OverSubject(ref.ID), []string{"merge", "-q", "--no-ff", "side"}, "", reprise.Finish, false},
+		"merged, with a new task":  {reprise.OverSubject(ref.ID), []string{"merge", "-q", "--no-ff", "side"}, done + "- [ ] T002 Make two\n", reprise.Start, false},
+		"merged while it was open": {"reprise: 003-z", []string{"merge", "-q", "--ff-only", "side"}, "", reprise.Finish, true},
+		"another run is over":      {reprise.OverSubject("003"), []string{"merge", "-q", "--ff-only", "side"}, "", reprise.Finish, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := gittest.Folder(t)
+			env := gittest.Environ(dir)
+			gittest.Begin(t, dir, env)
+			gittest.Write(t, dir, ".gitignore", ".reprise/\n")
+			gittest.Write(t, dir, "specs/003-z/spec.md", "# Z\n")
+			gittest.Write(t, dir, tasks, open)
+			gittest.Commit(t, dir, env, "base")
+			handOver(t, dir, ref, reprise.Event{Kind: reprise.StepStarted, At: time.Now(), Step: "T001", Attempt: 1, Policy: reprise.Verify})
+			gittest.Run(t, dir, env, "checkout", "-q", "-b", "side")
+			gittest.Write(t, dir, journals+"/of.log", "")
+			gittest.Run(t, dir, env, "add", "-f", journals+"/of.log")
+			gittest.Write(t, dir, tasks, done)
+			gittest.Commit(t, dir, env, "T001: Make one")
+			gittest.Run(t, dir, env, "rm", "-q", journals+"/of.log")
+			gittest.Run(t, dir, env, "commit", "-q", "-m", c.over)
+			gittest.Run(t, dir, env, "checkout", "-q", "main")
+			if c.then != nil {
+				gittest.Run(t, dir, env, c.then...)
+			}
+			gittest.Run(t, dir, env, "branch", "-q", "-D", "side")
+			if c.now != "" {
+				gittest.Write(t, dir, tasks, c.now)
+				gittest.Commit(t, dir, env, "more")
+			}
+			quick, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Environ: env})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range []*project.Judgement{judged(t, dir, time.Now()), quick} {
+				r := j.Find(ref)
+				told := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
+				_, kept := project.Elsewhere(dir, []*reprise.Run{r}, time.Now())[r]
+				if d := j.Decisions[r]; d.Action != c.want || told != c.held || kept != c.held || (d.Verdict == reprise.BlockedVerdict) != c.held {
+					t.Errorf("%s %s, kept %v: %+v %+v", d.Action, d.Verdict, kept, r.Ref, r.Findings)
+				}
+			}
+		})
+	}
+}
+
+// handOver notes in a checkout that a run was handed to the fleet, after what happened to it there.
+func handOver(t *testing.T, dir string, ref reprise.Ref, before ...reprise.Event) {
 	t.Helper()
 	store, err := durable.Open(dir, durable.Options{Now: time.Now})
 	if err == nil {
@@ -212,6 +279,9 @@ func handOver(t *testing.T, dir string, ref reprise.Ref) {
 		t.Fatal(err)
 	}
 	log, err := journal.Open(store, convention.Find(ref.Layout), ref)
+	for i := 0; err == nil && i < len(before); i++ {
+		err = log.Note(before[i])
+	}
 	if err == nil {
 		err = log.Note(reprise.Event{Kind: reprise.EngineLeft, At: time.Now(), Actor: "reprise-fleet", Outcome: reprise.HandedOver, Text: reprise.FleetBranch(ref.ID)})
 	}

@@ -71,6 +71,45 @@ func leftBy(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding
 	return f
 }
 
+// given is the note that a run was handed over, nil if something came after it or it was not.
+func (v *View) given() *reprise.Event {
+	if n := len(v.Events); n > 0 && v.Events[n-1].Kind == reprise.EngineLeft && v.Events[n-1].Outcome == reprise.HandedOver {
+		return &v.Events[n-1]
+	}
+	return nil
+}
+
+// given lists where the commits of runs that were handed over show: their files, which the fleet
+// changes, and the journals, which its last commit takes away.
+func (j *Judgement) given(runs []*reprise.Run) (out []string) {
+	for _, r := range runs {
+		if j.views[r].given() != nil {
+			out = append(out, r.Path, path.Dir(durable.FleetMark("")))
+		}
+	}
+	return out
+}
+
+// tellReturned tells whether a run that was handed over has come back: the head has the commit with
+// which the fleet has finished it since, whatever became of the branch. Until then the files here do
+// not say how what was open then has ended.
+func (v *View) tellReturned(git *reprise.Git) {
+	r, last := v.Run, v.given()
+	if last == nil {
+		return
+	}
+	since, over := last.At.Truncate(time.Second), reprise.OverSubject(r.ID) // git keeps whole seconds
+	r.Returned = git != nil && slices.ContainsFunc(git.Commits, func(c reprise.Commit) bool {
+		return c.OnHead && c.Subject == over && !c.At.Before(since)
+	})
+	switch at := handedAt(r); {
+	case r.Returned && at >= 0:
+		r.Findings = slices.Delete(r.Findings, at, at+1)
+	case !r.Returned && r.State == reprise.Complete && v.History.Given:
+		r.Report(handedOver(r, r.ID, last.Text))
+	}
+}
+
 // wentOn reports that the fleet has worked on a run after it was last resumed here. there is the
 // run as its branch has it.
 func wentOn(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding {

@@ -141,7 +141,10 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		grader.Run(r)
 		j.views[r].unlanded(files)
 		j.views[r].dropLanded()
-		here, _ := j.here(r)
+		here, top := j.here(r)
+		if top == "." {
+			j.views[r].tellReturned(j.Observed.Git)
+		}
 		j.views[r].tellUnmerged(ctx, files, here, j.Observed.Git, runs)
 		j.views[r].tellCopies(res.copies[r])
 		res.tellUnread(r)
@@ -196,7 +199,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full && len(runs) > 0, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs),
+		Cheap: !opts.Full && len(runs) > 0, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
 	})
 	j.Observed.Peers = runs
 	return runs, nil

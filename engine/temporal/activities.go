@@ -167,7 +167,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		return err
 	}
 	if t.over {
-		made, err = c.withoutJournal(ctx, made, "reprise: "+in.Ref.ID+" is over", in.Folder, turned{at.turn, note, made})
+		made, err = c.withoutJournal(ctx, made, reprise.OverSubject(in.Ref.ID), in.Folder, turned{at.turn, note, made})
 		if err != nil || made == "" {
 			return err
 		}
