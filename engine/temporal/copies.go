@@ -137,6 +137,7 @@ type handing struct {
 	ref    reprise.Ref
 	was    string // where the branch is on the remote, "" if it is not there
 	copies []*localCopy
+	anew   bool // it was over, and the default branch has more to do since: the copies may say that they have come back
 }
 
 func (h *handing) branch() string { return "refs/heads/" + Branch(h.ref.ID) }

@@ -22,8 +22,8 @@ import (
 // not pushed keeps the run from being taken up.
 
 // stand is how runs stand in a project: the paths of those that are there, and the names of the
-// steps that are closed.
-type stand struct{ paths, closed []string }
+// steps that are closed, and of those that are not.
+type stand struct{ paths, closed, open []string }
 
 // standOf reads how runs stand in a project.
 func standOf(root string, refs []reprise.Ref) (s stand, err error) {
@@ -37,8 +37,11 @@ func standOf(root string, refs []reprise.Ref) (s stand, err error) {
 		}
 		s.paths = append(s.paths, ref.Path)
 		for i := range r.Steps {
+			name := ref.ID + "/" + r.Steps[i].ID
 			if r.Steps[i].Status.Closed() {
-				s.closed = append(s.closed, ref.ID+"/"+r.Steps[i].ID)
+				s.closed = append(s.closed, name)
+			} else {
+				s.open = append(s.open, name)
 			}
 		}
 	}
@@ -220,10 +223,13 @@ func (h *handing) catchUp(ctx context.Context) error {
 		return err
 	}
 	done := without(without(there.closed, ours.closed), before.closed)
-	if len(done) == 0 {
+	if len(done) == 0 && !h.anew {
 		return nil
 	}
-	goesOn, err := h.goesOn(ctx, theirs, root)
+	goesOn := h.anew
+	if !goesOn {
+		goesOn, err = h.goesOn(ctx, theirs, root)
+	}
 	if err != nil {
 		return err
 	}
@@ -259,6 +265,24 @@ func (h *handing) catchUp(ctx context.Context) error {
 		h.was = merged
 	}
 	return err
+}
+
+// grown reports whether the default branch of the remote has the branch of the run, and steps that
+// this does not have and that are to do: someone merged it and wrote more.
+func (h *handing) grown(ctx context.Context) (bool, error) {
+	theirs, err := h.theirs(ctx)
+	if err != nil || theirs == "" || h.was == "" {
+		return false, err
+	}
+	if has, err := h.mirror.in(ctx, h.was, theirs); err != nil || !has {
+		return false, err
+	}
+	ours, err := h.standAt(ctx, h.was, []reprise.Ref{h.ref})
+	if err != nil {
+		return false, err
+	}
+	there, err := h.standAt(ctx, theirs, []reprise.Ref{h.ref})
+	return len(without(there.open, append(ours.open, ours.closed...))) > 0, err
 }
 
 // goesOn reports whether the default branch has the branch of the run, whose checkout is root, and

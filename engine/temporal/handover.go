@@ -58,6 +58,12 @@ func (f *Fleet) handOver(ctx context.Context, ref reprise.Ref, check func(best *
 		if err == nil {
 			err = check(best, h.was != "")
 		}
+		if _, over := errors.AsType[*OverError](err); over {
+			more, asked := h.grown(ctx)
+			if h.anew = more; more || asked != nil {
+				err = asked
+			}
+		}
 		if err == nil {
 			err = h.committed(best)
 		}

@@ -365,3 +365,47 @@ func TestFleet_learns_that_one_machine_finished_a_run(t *testing.T) {
 	}
 	s.eachOnce("hand", "a", "b", "c")
 }
+
+// A list that the fleet has finished and that grows after the merge goes on wherever it is taken up:
+// here, or in a new round of the fleet, from which on it is the fleet's again. (issue 19)
+func TestFleet_takes_up_what_was_added_after_the_merge(t *testing.T) {
+	t.Parallel()
+	const tasks = "specs/001-x/tasks.md"
+	s := newSite(t, map[string]string{tasks: "# Tasks\n\n- [ ] T001 One\n", "specs/001-x/spec.md": "# X\n"})
+	s.worker("w1")
+	plain := filepath.Join(shared.dir, "reprise")
+	merged := func() {
+		t.Helper()
+		s.git("fetch", "-q", "origin")
+		s.git("merge", "-q", "--ff-only", "origin/"+temporal.Branch("001-x"))
+		s.git("push", "-q", "origin", "main")
+		if r := s.program(plain, "check", "001-x", "-C", s.clone); r.code != 3 {
+			t.Errorf("after the merge: %+v", r)
+		}
+	}
+	if r := s.fleet("run", "tasks", "--path", "specs/001-x"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	merged()
+	if r := s.fleet("resume", "001-x"); r.code != 3 {
+		t.Errorf("nothing was added: %+v", r)
+	}
+	text, err := os.ReadFile(filepath.Join(s.clone, tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(tasks, string(text)+"- [ ] T002 Two\n")
+	s.git("commit", "-q", "-am", "more")
+	s.git("push", "-q", "origin", "main")
+	if r := s.program(plain, "check", "001-x", "-C", s.clone); r.code == 11 {
+		t.Errorf("it is up to date: %+v", r)
+	}
+	if r := s.fleet("resume", "001-x"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.program(plain, "check", "001-x", "-C", s.clone); r.code != 11 {
+		t.Errorf("the fleet has worked on it again: %+v", r)
+	}
+	merged()
+	s.eachOnce("001-x", "T001", "T002")
+}

@@ -25,7 +25,7 @@ func isNote(ev *reprise.Event) bool {
 // record: its files alone say that there is something to do.
 func (h *handing) note(ctx context.Context, best *localCopy, outcome string) error {
 	for _, c := range h.copies {
-		if c.dir == "" || c != best && (c.said || !c.files) || c.last == outcome {
+		if c.dir == "" || c != best && (c.said && !h.anew || !c.files) || c.last == outcome && !h.anew {
 			continue
 		}
 		if err := h.noteIn(ctx, c, outcome); err != nil {
