@@ -35,7 +35,18 @@ func sound(t *testing.T, b *webtest.Browser, host string) {
 		return
 	}
 	b.Eval(string(axe) + ";0")
-	found := b.Eval(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join("; ")).join("\n"))`)
+	// A live page may put new elements in place of those that are looked at: then it is looked at again.
+	found := b.Eval(`(async () => {
+		for (let round = 1; ; round++) {
+			let changed = false
+			const changes = new MutationObserver(() => { changed = true })
+			changes.observe(document, {childList: true, subtree: true})
+			const r = await axe.run(document, {resultTypes: ["violations"]})
+			changed ||= changes.takeRecords().length > 0
+			changes.disconnect()
+			if (!changed || round === 5) return r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join("; ")).join("\n")
+		}
+	})()`)
 	if found != "" {
 		t.Errorf("axe finds at %v:\n%v", b.Eval("location.href"), found)
 	}
