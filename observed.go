@@ -286,6 +286,7 @@ type Change struct {
 	Untracked bool
 	Conflict  bool
 	Staged    bool
+	Added     bool // staged, and no file of the head
 	Deleted   bool
 	Worktree  string // the checkout it is in, "" for the project's own
 }

@@ -27,7 +27,7 @@ import (
 // restore looks for runs that read files of which git has more. Such a run is shown with
 // what git has, and the files as unread: where it stands is not all that is in them, since
 // agents get them to read. A missing file counts even if the run stands the same with it: it
-// may tell of commits or of earlier attempts. One that was only moved does not count, nor does a
+// may tell of commits or of earlier attempts. One that was moved does not count, nor does a
 // run that is over and missing entirely, unless another one would be mistaken for it.
 func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs []*reprise.Run, opts Options) ([]*reprise.Run, error) {
 	full, err := withLost(ctx, fsys, opts.git)
@@ -66,7 +66,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				runs = append(runs, then) // it is there, and too little is left of it to be known
 			case slices.ContainsFunc(runs, taken):
 				runs = append(slices.DeleteFunc(runs, taken), then)
-			case !then.State.Open(), ours.entriesOf(ref) != nil, slices.ContainsFunc(runs, func(r *reprise.Run) bool { return movedTo(r, then) }):
+			case !then.State.Open(), ours.entriesOf(ref) != nil, slices.ContainsFunc(runs, func(r *reprise.Run) bool { return movedTo(r, then, opts.git) }):
 				continue // it is over, its journal tells of it, or it has another place
 			default:
 				runs = append(runs, then)
@@ -154,7 +154,9 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 	if git == nil {
 		return nil, nil
 	}
-	c, err := overlaid(ctx, fsys, lasting(git.Lost))
+	files := lasting(git.Lost)
+	dropMoved(fsys, git, files)
+	c, err := overlaid(ctx, fsys, files)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +171,43 @@ func lasting(files map[string][]byte) map[string][]byte {
 	out := maps.Clone(files)
 	maps.DeleteFunc(out, func(name string, _ []byte) bool { return convention.Passing(path.Base(name)) })
 	return out
+}
+
+// dropMoved leaves out the files that are missing where the head has them and lie elsewhere
+// unchanged: as a file that is new to git, staged or of the same name. A file of another name
+// that nobody staged may be what a rewrite that was cut off put aside. Each new file stands for
+// one that is missing.
+func dropMoved(fsys *tree.FS, git *reprise.Git, files map[string][]byte) {
+	var gone, added []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) && len(files[name]) > 0 {
+			gone = append(gone, name)
+			for _, dir := range fsys.Index()[path.Base(name)] {
+				added = append(added, path.Join(dir, path.Base(name)))
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for _, c := range git.Changed {
+		if c.Added {
+			added = append(added, c.Path)
+		}
+	}
+	slices.Sort(added)
+	holding := map[reprise.Hash]int{}
+	for _, name := range slices.Compact(added) {
+		if now, err := fs.ReadFile(fsys, name); err == nil && isNew(git, name) {
+			holding[reprise.HashOf(now)]++
+		}
+	}
+	for _, name := range gone {
+		if was := reprise.HashOf(files[name]); holding[was] > 0 {
+			holding[was]--
+			delete(files, name)
+		}
+	}
 }
 
 // overlaid returns a project with other versions of some of its files.
@@ -201,7 +240,7 @@ func (c *committed) lost() (out []string) {
 	return out
 }
 
-// moved reports whether a missing file lies elsewhere now: a file of its name tells of the
+// moved reports whether a missing file lies elsewhere, perhaps changed: a file of its name tells of the
 // same steps, and is the same, or git does not have it yet.
 func (c *committed) moved(name string, r *reprise.Run, git *reprise.Git) bool {
 	places, had := map[string]int{}, 0
@@ -230,19 +269,20 @@ func (c *committed) moved(name string, r *reprise.Run, git *reprise.Git) bool {
 	return false
 }
 
-// movedTo reports whether r has all the steps of a run that is missing.
-func movedTo(r, was *reprise.Run) bool {
+// movedTo reports whether r has all the steps of a run that is missing, in files that are new
+// to git: they were moved and changed.
+func movedTo(r, was *reprise.Run, git *reprise.Git) bool {
 	return r.Layout == was.Layout && len(was.Steps) > 0 && !slices.ContainsFunc(was.Steps, func(s reprise.Step) bool {
 		now := r.Step(s.ID)
-		return now == nil || now.Title != s.Title
+		return now == nil || now.Title != s.Title || !isNew(git, now.Source.File)
 	})
 }
 
-// isNew reports whether a file is one that git does not have.
+// isNew reports whether a file is one that the head does not have.
 func isNew(git *reprise.Git, name string) bool {
 	return slices.ContainsFunc(git.Changed, func(c reprise.Change) bool {
 		folder := strings.TrimSuffix(c.Path, "/") + "/" // git lists a new folder as a whole
-		return c.Worktree == "" && c.Untracked && (c.Path == name || strings.HasPrefix(name, folder))
+		return c.Worktree == "" && (c.Untracked || c.Added) && (c.Path == name || strings.HasPrefix(name, folder))
 	})
 }
 

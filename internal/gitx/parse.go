@@ -171,6 +171,7 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 			return fmt.Errorf("entry %q has no path", line)
 		}
 		c.Staged = !c.Untracked && !c.Conflict && rest[0] != '.'
+		c.Added = c.Staged && rest[0] == 'A'
 		c.Deleted = kind == "1" && strings.Contains(rest[:2], "D")
 		if len(st.changes) < max {
 			st.changes = append(st.changes, c)
