@@ -20,7 +20,7 @@ func worktreeGone(r *reprise.Run, o *World) []reprise.Finding {
 		f := reprise.Finding{
 			Source:  reprise.Source{File: w.Path},
 			Message: fmt.Sprintf("git lists the run's checkout in %s, but the folder is gone; what was not committed there is lost", name(w.Path)),
-			Hint:    "restore the folder (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and create it again",
+			Hint:    "restore the folder (`git worktree repair FOLDER`, with where it is now, if it was moved), or let git forget it with `git worktree prune` and create it again",
 		}
 		if w.Locked {
 			f.Message = fmt.Sprintf("git lists the run's checkout in %s, locked, but the folder is not there", name(w.Path))
@@ -43,7 +43,7 @@ func worktreeForeign(r *reprise.Run, o *World) []reprise.Finding {
 	f := reprise.Finding{
 		Source:  reprise.Source{File: r.Worktree},
 		Message: fmt.Sprintf("%s is not a checkout of this repository: git does not list it", name(r.Worktree)),
-		Hint:    "see what it is; `git worktree repair` fixes a moved one, otherwise create a new worktree next to it",
+		Hint:    fmt.Sprintf("see what it is; `git worktree repair %s` fixes one that was moved, otherwise create a new worktree next to it", reprise.Pasted(r.Worktree, "FOLDER")),
 	}
 	w := worktree(o.Git, r.Worktree)
 	switch {

@@ -258,7 +258,7 @@ func (res *Result) tellUnread(r *reprise.Run) {
 		}
 		switch {
 		case errors.Is(u.err, fs.ErrNotExist):
-			f.Hint = "mount its drive; `git worktree prune` forgets a checkout that is gone for good, `git worktree repair` finds one that was moved"
+			f.Hint = "mount its drive; `git worktree prune` forgets a checkout that is gone for good, `git worktree repair FOLDER`, with where it is now, finds one that was moved"
 		case errors.Is(u.err, errNotOurs):
 			f.Hint = fmt.Sprintf("`git worktree repair %s` fixes it", reprise.Pasted(dir, "DIR"))
 		}
