@@ -96,8 +96,8 @@ type Git struct {
 	// AsHead says of files that were held against the head whether they are as it has them.
 	AsHead map[string]bool
 
-	// Commits are the latest of all local branches, newest first, as far back as was
-	// read. Complete says whether that is the whole history.
+	// Commits are the latest of all local branches and of the upstream of the current one, as
+	// it was last fetched, newest first, as far back as was read. Complete says whether that is the whole history.
 	Commits  []Commit
 	Complete bool
 	// Dropped are the latest commits made here that no branch contains any more although
@@ -114,8 +114,8 @@ type Git struct {
 	// Lost are the files that are missing in the checkout, as the head has them, and those
 	// that end early in it, with what the head has after that end.
 	Lost map[string][]byte
-	// Unmerged are files of open runs on other local branches, and on those of the fleet as the
-	// remotes had them, that have commits changing them which the head does not have.
+	// Unmerged are files of open runs on other local branches, and on the upstream of the current
+	// one and those of the fleet as the remotes had them, that have commits changing them which the head does not have.
 	Unmerged []Unmerged
 	// Fleet says which runs the fleet has, or has had, as its branches say on the remotes when
 	// they were last asked.

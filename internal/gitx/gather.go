@@ -24,6 +24,7 @@ type answers struct {
 	failed    error            // why status failed
 	failures  map[string]error // why it failed in other checkouts
 	refs      refs
+	upstream  ref            // of the branch that is checked out, as its remote had it; its name is "" if it has none
 	track     map[string]ref // those whose distance to their upstream was asked for
 	worktrees []reprise.Worktree
 	log       []entry
@@ -45,10 +46,19 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 		wg  sync.WaitGroup
 	)
 	wg.Go(func() { r.askStatus(ctx, ask, &a) })
-	wg.Go(func() { r.askLog(ctx, ask, &a) })
-	wg.Go(func() { r.askFiles(ctx, ask, &a) })
+	refs := make(chan struct{}) // closed once the upstream is known, at which the history is asked for too
 	wg.Go(func() {
-		r.askRefs(ctx, ask, &a)
+		<-refs
+		r.askLog(ctx, ask, &a)
+	})
+	wg.Go(func() {
+		<-refs
+		r.askFiles(ctx, ask, &a)
+	})
+	wg.Go(func() {
+		r.askRefs(ctx, &a)
+		close(refs)
+		r.askTrack(ctx, ask, &a)
 		r.askUnpushed(ctx, git)
 	})
 	wg.Go(func() {
@@ -60,7 +70,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	r.askRenamed(ctx, ask, &a)
 	r.assemble(git, ask, &a)
 	r.past(ctx, git, ask.Past)
-	r.unmerged(ctx, git, ask, a.refs.list)
+	r.unmerged(ctx, git, ask, &a)
 	r.onFleet(ctx, git, ask, a.refs.list)
 	was := a.otherWas
 	for name, object := range a.status.was {
@@ -117,15 +127,18 @@ func (r *Repo) log(ctx context.Context, ask asking, input []byte, each func(entr
 }
 
 // touched hands over the commits that changed files below the paths, and these files.
-func (r *Repo) touched(ctx context.Context, ask Ask, paths []string, each func(entry)) error {
-	args := append([]string{"--ignore-missing", "--name-status", renames(r.partial), "--max-count=" + strconv.Itoa(ask.MaxFileCommits)}, r.tips()...)
+func (r *Repo) touched(ctx context.Context, ask Ask, a *answers, paths []string, each func(entry)) error {
+	args := append([]string{"--ignore-missing", "--name-status", renames(r.partial), "--max-count=" + strconv.Itoa(ask.MaxFileCommits)}, r.tips(a)...)
 	return r.log(ctx, r.git.history, nil, each, append(append(args, "--"), paths...)...)
 }
 
-// tips are what the history is walked from: all branches, this head, and the
-// detached heads of other checkouts.
-func (r *Repo) tips() []string {
+// tips are what the history is walked from: all branches, the upstream of the current one,
+// this head, and the detached heads of other checkouts.
+func (r *Repo) tips(a *answers) []string {
 	out := []string{"--branches"}
+	if a.upstream.name != "" {
+		out = append(out, a.upstream.name)
+	}
 	if r.head != "" {
 		out = append(out, r.head)
 	}
@@ -138,7 +151,7 @@ func (r *Repo) tips() []string {
 }
 
 func (r *Repo) askLog(ctx context.Context, ask Ask, a *answers) {
-	args := append([]string{"--ignore-missing", "--max-count=" + strconv.Itoa(ask.MaxCommits)}, r.tips()...)
+	args := append([]string{"--ignore-missing", "--max-count=" + strconv.Itoa(ask.MaxCommits)}, r.tips(a)...)
 	err := r.log(ctx, r.git.history, nil, func(e entry) { a.log = append(a.log, e) }, append(args, "--")...)
 	r.missed("the history was not fully looked at", err)
 	a.logDone = err == nil && len(a.log) < ask.MaxCommits
@@ -149,7 +162,7 @@ func (r *Repo) askFiles(ctx context.Context, ask Ask, a *answers) {
 		return
 	}
 	a.files = map[string][]reprise.FileChange{}
-	err := r.touched(ctx, ask, ask.Paths, func(e entry) { a.files[e.Hash] = e.Files })
+	err := r.touched(ctx, ask, a, ask.Paths, func(e entry) { a.files[e.Hash] = e.Files })
 	r.missed("the files that commits changed were not fully looked at", err)
 }
 
@@ -172,7 +185,7 @@ func (r *Repo) relFiles(files []reprise.FileChange) []reprise.FileChange {
 	return files
 }
 
-func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
+func (r *Repo) askRefs(ctx context.Context, a *answers) {
 	var err error
 	a.refs, err = query(ctx, r.git.history, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
 	if err != nil {
@@ -180,6 +193,18 @@ func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 		a.refs.more = true
 		return
 	}
+	current, _ := headFile(r.gitDir)
+	of := func(name string) int {
+		return slices.IndexFunc(a.refs.list, func(at ref) bool { return at.name == name })
+	}
+	if at := of("refs/heads/" + current); at >= 0 {
+		if at = of(a.refs.list[at].upstream); at >= 0 && strings.HasPrefix(a.refs.list[at].name, remotes) {
+			a.upstream = a.refs.list[at]
+		}
+	}
+}
+
+func (r *Repo) askTrack(ctx context.Context, ask Ask, a *answers) {
 	current, _ := headFile(r.gitDir)
 	args := []string{"for-each-ref", trackFormat}
 	for _, ref := range a.refs.list {

@@ -63,6 +63,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 		walk(b.Head, slices.Clone(onHead), func(i int) { of.commits = append(of.commits, i) })
 		reaches = append(reaches, of)
 	}
+	names[strings.TrimPrefix(a.upstream.name, remotes)] = true
 	slices.SortStableFunc(reaches, func(x, y reach) int { return len(x.commits) - len(y.commits) })
 	owner := make([]string, len(a.log))
 	for _, of := range reaches {
@@ -98,7 +99,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 // sourceBranch reads git's word for where it came from: the shortest form that
 // is not ambiguous, or a hash.
 func sourceBranch(names map[string]bool, source string) string {
-	for _, prefix := range []string{"", "heads/", "refs/heads/"} {
+	for _, prefix := range []string{"", "heads/", "refs/heads/", remotes} {
 		if name, ok := strings.CutPrefix(source, prefix); ok && names[name] {
 			return name
 		}

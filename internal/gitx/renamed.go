@@ -21,7 +21,7 @@ func (r *Repo) askRenamed(ctx context.Context, ask Ask, a *answers) {
 	for range maxRenames {
 		from, err := r.renamed(ctx, r.git.history, a, asked)
 		if err == nil && len(from) > 0 {
-			err = r.touched(ctx, ask, merge(from), func(e entry) { a.files[e.Hash] = joined(a.files[e.Hash], e.Files) })
+			err = r.touched(ctx, ask, a, merge(from), func(e entry) { a.files[e.Hash] = joined(a.files[e.Hash], e.Files) })
 		}
 		if err != nil {
 			r.missed("the earlier names of files were not fully looked at", err)

@@ -14,10 +14,13 @@ import (
 // maxUnmerged bounds how many files of other branches are fetched.
 const maxUnmerged = 256
 
+// remotes is what the names of branches begin with as a remote had them.
+const remotes = "refs/remotes/"
+
 // unmerged adds the files of state below the paths as other branches have them, where
 // commits that the head does not have changed them. It starts one process, none
 // where there are no such commits, and one more where the fleet has branches.
-func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []ref) {
+func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, a *answers) {
 	within := map[string]bool{}
 	for _, p := range ask.Unmerged {
 		within[p] = true
@@ -38,14 +41,16 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 			names = append(names, head+":"+path.Clean(r.prefix+f))
 		}
 	}
-	for _, c := range git.Commits { // the newest first
-		at := slices.IndexFunc(git.Branches, func(b reprise.Branch) bool { return b.Name == c.Branch })
-		if c.OnHead || at < 0 {
-			continue
-		}
-		add(c.Branch, git.Branches[at].Head, c.At, c.Files)
+	heads := map[string]string{strings.TrimPrefix(a.upstream.name, remotes): a.upstream.hash}
+	for _, b := range git.Branches {
+		heads[b.Name] = b.Head
 	}
-	for _, e := range r.fleetLog(ctx, git, ask, refs) {
+	for _, c := range git.Commits { // the newest first
+		if !c.OnHead && heads[c.Branch] != "" {
+			add(c.Branch, heads[c.Branch], c.At, c.Files)
+		}
+	}
+	for _, e := range r.fleetLog(ctx, git, ask, a.refs.list) {
 		add(e.Branch, e.source, e.At, e.Files)
 	}
 	if len(names) > maxUnmerged {
@@ -71,7 +76,7 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, refs []r
 func branchesOf(refs []ref) map[string][]ref {
 	there, own := map[string][]ref{}, map[string][]ref{}
 	for _, at := range refs {
-		if short, remote := strings.CutPrefix(at.name, "refs/remotes/"); remote {
+		if short, remote := strings.CutPrefix(at.name, remotes); remote {
 			_, branch, _ := strings.Cut(short, "/")
 			at.name = short
 			there[branch] = append(there[branch], at)
