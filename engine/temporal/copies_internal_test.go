@@ -156,11 +156,15 @@ func TestCheckouts_that_went_on_each_without_the_other_are_refused(t *testing.T)
 	s.step()
 	s.stop()
 	one, two := s.aside("c-one", "--detach"), s.aside("c-two", "-b", Branch("r"))
-	for _, dir := range []string{one, two} {
-		if err := s.goOn(dir, "b"); err != nil {
-			t.Fatal(err)
-		}
+	if err := s.goOn(one, "b"); err != nil {
+		t.Fatal(err)
 	}
+	clone := s.clone
+	s.clone = two // another checkout is further along: a person says to go on here
+	if _, err := s.chosen(s.run.Ref, engine.Choice{Option: reprise.OptionContinue, Until: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	s.clone = clone
 	was := s.tip()
 	for _, at := range []string{s.clone, one, two} {
 		s.fleet.Clone = at

@@ -58,11 +58,17 @@ func (s *shared) step() {
 // here has a person do steps in the clone.
 func (s *shared) here(ref reprise.Ref, until string) (*engine.Summary, error) {
 	s.Helper()
+	return s.chosen(ref, engine.Choice{Until: until})
+}
+
+// chosen resumes a run in the clone as a person chose.
+func (s *shared) chosen(ref reprise.Ref, choice engine.Choice) (*engine.Summary, error) {
+	s.Helper()
 	e, err := trusted{all: true}.engineFor(s.clone, time.Now)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return e.Resume(s.Context(), ref, engine.Choice{Until: until})
+	return e.Resume(s.Context(), ref, choice)
 }
 
 // stop has the fleet leave the run.
