@@ -161,7 +161,7 @@ func (v *View) tellCopies(copies []checkoutCopy) {
 	for i := range copies {
 		c := &copies[i]
 		if !r.State.Open() || !ahead(c.run, r) {
-			if len(doneIn(c.run, r)) > 0 { // else it is merely older
+			if !older(c.run, r) {
 				differ(r, c.run, "the copy in this checkout counts; merge or archive the other")
 			}
 			continue
@@ -184,6 +184,15 @@ func (v *View) tellCopies(copies []checkoutCopy) {
 			Hint: fmt.Sprintf("%s%s; `reprise resume %s --option continue` goes on here", there, c.bringsHere(), reprise.Pasted(r.ID, "RUN")),
 		})
 	}
+}
+
+// older reports whether all that a copy of a run may have done is done here. Of what could not be
+// read that is not known.
+func older(there, here *reprise.Run) bool {
+	return there.State != reprise.Unreadable && len(there.Unread) == 0 && !slices.ContainsFunc(there.Steps, func(s reprise.Step) bool {
+		now := here.Step(s.ID)
+		return (s.Status.Closed() || s.Status == reprise.Unknown) && (now == nil || !now.Status.Closed())
+	})
 }
 
 func sameSteps(a, b *reprise.Run) bool {
