@@ -38,6 +38,9 @@ type Attempt struct {
 	// wrote are the files that runs wrote since then, by their journals. A run that reads one of
 	// them and whose own file is as it was says something else because of that.
 	wrote map[string]bool
+	// left is how runs left files that this or a later holder of the lease wrote. A run whose own
+	// file is as one of them left it was changed by that one, such as a story by its epic.
+	left map[string][]reprise.Hash
 }
 
 // Changed is a run that does not say what it said when an attempt at another one began. since is
@@ -107,6 +110,7 @@ func (a *Attempt) Changed(root string) (out []Changed, err error) {
 			switch {
 			case !n.counts || was >= 0 && a.Beside[was].Says.IsZero(): // nothing of it was to be settled
 			case was >= 0 && !n.File.IsZero() && n.File == a.Beside[was].File && slices.ContainsFunc(slices.Collect(maps.Keys(a.wrote)), func(name string) bool { return n.reads[name] }):
+			case was >= 0 && !n.File.IsZero() && n.File != a.Beside[was].File && slices.Contains(a.left[n.Run.Path], n.File):
 			case was >= 0 && a.Beside[was].Says != n.Says:
 				out = append(out, a.doubts(a.Beside[was], "changed what its files say (%s)"))
 			case was < 0 && n.begun:
@@ -369,15 +373,25 @@ func changedMeanwhile(root string, runs []*reprise.Run, logs map[*reprise.Run]lo
 			if at < 0 || log.entries[at].Generation < last || a.Beside == nil || isChild(own.Step(open.Step), runs, own) {
 				continue
 			}
-			a.Gen, a.wrote = log.entries[at].Generation, map[string]bool{}
+			a.Gen = log.entries[at].Generation
+			a.wrote, a.left = map[string]bool{}, map[string][]reprise.Hash{}
 			for _, other := range logs {
+				last := map[string]reprise.Hash{}
 				for _, e := range other.entries {
+					if e.Generation < a.Gen {
+						continue
+					}
 					for _, f := range e.Files {
-						a.wrote[f.Path] = a.wrote[f.Path] || e.Generation >= a.Gen && !e.Event.At.Before(a.Began)
+						last[f.Path] = f.After
+						if !e.Event.At.Before(a.Began) {
+							a.wrote[f.Path] = true
+						}
 					}
 				}
+				for name, as := range last {
+					a.left[name] = append(a.left[name], as)
+				}
 			}
-			maps.DeleteFunc(a.wrote, func(_ string, since bool) bool { return !since })
 			changed, err := a.Changed(root)
 			if err != nil {
 				return out, err
