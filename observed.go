@@ -171,7 +171,7 @@ type FleetMark struct {
 	File   string // that says or said so, beside the journal; "" if the branch is all that is left of it
 	Branch string // that has or had the file
 	Commit string // of the branch
-	Run    string // on whose behalf: that of the journal, or one around it; "" if the file does not tell
+	Marked        // on whose behalf: that of the journal, or one around it
 	// Left is when the fleet left the run open, zero if it has it, or has finished it. Whoever
 	// went on with it on the branch has moved that time.
 	Left time.Time

@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -105,17 +106,43 @@ func FleetBranch(id string) string { return FleetBranches + RefWord(id) }
 // the last of its branch.
 func OverSubject(id string) string { return "reprise: " + id + " is over" }
 
-// MarkText is the first line of the files which say that the fleet has a run, and those inside
-// it.
-func MarkText(id string) string { return FleetBranch(id) + " " + id + "\n" }
+// Marked is what the files say which tell that the fleet has a run, and those inside it: the run,
+// and what it was begun from, for clones that have none of its files.
+type Marked struct {
+	Run   string `json:"-"`
+	Kind  Kind   `json:"kind,omitempty"`
+	Path  string `json:"path,omitempty"`
+	Title string `json:"title,omitempty"`
+	File  string `json:"file,omitempty"` // the workflow file it was begun from
+}
 
-// MarkedFor reads which run a file with MarkText is for, "" if it does not tell.
-func MarkedFor(text []byte) string {
-	line, _, _ := strings.Cut(string(text), "\n")
-	if branch, id, _ := strings.Cut(line, " "); id != "" && branch == FleetBranch(id) {
-		return id
+const markedFrom = "from "
+
+// Text is what such a file begins with.
+func (m Marked) Text() string {
+	from, _ := json.Marshal(m) // strings alone cannot fail
+	return FleetBranch(m.Run) + " " + m.Run + "\n" + markedFrom + string(from) + "\n"
+}
+
+// ReadMarked reads such a file. Run is "" if it does not tell.
+func ReadMarked(text []byte) (m Marked) {
+	first, rest, _ := strings.Cut(string(text), "\n")
+	branch, id, _ := strings.Cut(first, " ")
+	if id == "" || branch != FleetBranch(id) {
+		return m
 	}
-	return ""
+	line, _, _ := strings.Cut(rest, "\n")
+	if from, is := strings.CutPrefix(line, markedFrom); is && json.Unmarshal([]byte(from), &m) != nil {
+		m = Marked{}
+	}
+	m.Run = id
+	return m
+}
+
+// IsFor reports whether a run that the fleet has is one that a goal asks for. file is that of the
+// workflow, "" for a kind of its own.
+func (m Marked) IsFor(kind Kind, g Goal, file string) bool {
+	return m.Kind == kind && g.Is(&Run{Ref: Ref{ID: m.Run, Path: m.Path}, Title: m.Title}) && (file == "" || g.ID != "" || m.File == file)
 }
 
 // RefWord makes a name that can be a part of a ref. Different names stay different.

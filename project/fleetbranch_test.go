@@ -122,7 +122,7 @@ func TestWhat_is_inside_a_run_that_the_fleet_has_is_the_fleets(t *testing.T) {
 			gittest.Write(t, dir, name, text)
 		}
 		if given {
-			gittest.Write(t, dir, durable.FleetMark(journal.Name(ref)), reprise.MarkText("9"))
+			gittest.Write(t, dir, durable.FleetMark(journal.Name(ref)), reprise.Marked{Run: "9"}.Text())
 		}
 		j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
 		if err != nil {
@@ -154,7 +154,7 @@ func TestA_run_that_was_given_to_the_fleet_says_what_came_of_it(t *testing.T) {
 		want  []string
 	}{
 		"nothing is known yet": {nil, []string{"is the run", "`reprise-fleet stop 003-z`"}},
-		"it is at work":        {map[string]string{durable.FleetMark(journal.Name(ref)): reprise.MarkText("003-z")}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
+		"it is at work":        {map[string]string{durable.FleetMark(journal.Name(ref)): reprise.Marked{Run: "003-z"}.Text()}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
 		"it was stopped":       {map[string]string{tasks: strings.Replace(open, "[ ]", "[x]", 1)}, []string{"has left it open", "`reprise-fleet stop 003-z`"}},
 		"it is finished":       {map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
 	} {
@@ -304,10 +304,10 @@ func TestA_run_that_was_given_from_another_checkout_says_what_came_of_it(t *test
 		there map[string]string // on the branch since
 		want  []string
 	}{
-		"it is at work":                 {true, map[string]string{mark: reprise.MarkText("003-z")}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
+		"it is at work":                 {true, map[string]string{mark: reprise.Marked{Run: "003-z"}.Text()}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
 		"it was stopped":                {true, map[string]string{tasks: half + "\nMore.\n"}, []string{"has left it open", "`reprise-fleet stop 003-z`"}},
 		"it is finished":                {true, map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
-		"it is at work, without files":  {false, map[string]string{mark: reprise.MarkText("003-z")}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
+		"it is at work, without files":  {false, map[string]string{mark: reprise.Marked{Run: "003-z"}.Text()}, []string{"is the run", "`reprise-fleet stop 003-z`"}},
 		"it is finished, without files": {false, map[string]string{tasks: strings.ReplaceAll(open, "[ ]", "[x]")}, []string{"has finished it", "`git merge origin/reprise/003-z`"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -422,7 +422,7 @@ func TestWhat_is_inside_a_run_that_the_fleet_has_left_open_is_asked_about(t *tes
 			gittest.Write(t, dir, tasks, "# Tasks\n\n- [ ] T001 Make one\n")
 			gittest.Commit(t, dir, env, "base")
 			gittest.Run(t, dir, env, "checkout", "-q", "-b", "side")
-			gittest.Write(t, dir, mark, reprise.MarkText("004-y"))
+			gittest.Write(t, dir, mark, reprise.Marked{Run: "004-y"}.Text())
 			gittest.Write(t, dir, log, "")
 			gittest.Run(t, dir, env, "add", "-A", "-f")
 			gittest.Run(t, dir, env, "commit", "-q", "-m", "reprise: start 004-y")

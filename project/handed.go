@@ -167,7 +167,7 @@ func (j *Judgement) fleetMark(homes map[string]*home, top string, ref reprise.Re
 		return "", ""
 	}
 	text, _ := os.ReadFile(at) // that it is there says enough
-	return file, cmp.Or(reprise.MarkedFor(text), ref.ID)
+	return file, cmp.Or(reprise.ReadMarked(text).Run, ref.ID)
 }
 
 // isMarkOf reports whether a mark is of a run, which a checkout has under the name here.
@@ -333,9 +333,9 @@ func OnFleet(m *reprise.FleetMark, name string) (words, way string) {
 	return "the fleet has finished it on the branch " + m.Branch, fmt.Sprintf("`git merge %s` brings it here", branch)
 }
 
-// tellAway reports the runs that the fleet has open, as branches say that were fetched and are not
-// merged, and that have no files here.
-func (j *Judgement) tellAway(runs []*reprise.Run) {
+// onlyFleet gives the runs that the fleet has, or has left open, as branches say that were fetched and are
+// not merged, and that have no files here.
+func (j *Judgement) onlyFleet(runs []*reprise.Run) (out []*reprise.FleetMark) {
 	told := map[string]bool{}
 	for i := 0; j.Observed.Git != nil && i < len(j.Observed.Git.Fleet); i++ {
 		m := &j.Observed.Git.Fleet[i]
@@ -344,12 +344,31 @@ func (j *Judgement) tellAway(runs []*reprise.Run) {
 			continue
 		}
 		told[m.Branch] = true
+		out = append(out, m)
+	}
+	return out
+}
+
+// tellAway reports the runs that only the fleet has.
+func (j *Judgement) tellAway(runs []*reprise.Run) {
+	for _, m := range j.onlyFleet(runs) {
 		words, way := OnFleet(m, m.Run)
 		j.Findings = append(j.Findings, reprise.Finding{
 			Code: reprise.CodeHandedOver, Severity: reprise.Info, Subject: m.Run, Source: reprise.Source{File: durable.StateDir},
 			Message: m.Run + " is not here: " + words, Hint: way,
 		})
 	}
+}
+
+// Away is the run that a goal asks for and that only the fleet has, nil if there is none. file is
+// that of the workflow, "" for a kind of its own.
+func (j *Judgement) Away(kind reprise.Kind, g reprise.Goal, file string) *reprise.FleetMark {
+	for _, m := range j.onlyFleet(j.Runs) {
+		if m.IsFor(kind, g, file) {
+			return m
+		}
+	}
+	return nil
 }
 
 // Idle is the outcome if nothing here was interrupted: a run that only the fleet has is something.

@@ -234,7 +234,7 @@ func (h *handing) bring(ctx context.Context, from *localCopy) (ignored []string,
 	if err != nil {
 		return nil, err
 	}
-	commit, _, err := in.Commit(ctx, subject, CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Committed: true, Journal: true, Of: own, Mark: reprise.MarkText(h.ref.ID), Marks: marked, Also: []string{state}})
+	commit, _, err := in.Commit(ctx, subject, CommitOptions{Parents: []string{c.Base}, Folder: h.Folder, Committed: true, Journal: true, Of: own, Mark: markText(h.root(from), h.ref), Marks: marked, Also: []string{state}})
 	if err == nil {
 		ignored, err = in.ignored(ctx, state)
 	}

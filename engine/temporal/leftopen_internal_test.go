@@ -63,9 +63,16 @@ func TestPlain_reprise_knows_a_run_of_which_it_has_the_branch_alone(t *testing.T
 					t.Errorf("%s: exit %d: %s", args, code, said)
 				}
 			}
-			code, said := plain("run", "flow.yaml", "--dry-run", "--trust", "--mode", "autopilot")
-			if refused := code == 11 && strings.Contains(said, "r is a run of it: the fleet "+c.words) && strings.Contains(said, "--id NAME"); refused == c.again {
-				t.Errorf("run: exit %d: %s", code, said)
+			for what, own := range map[string]bool{"flow.yaml": true, "graph r": true, "graph something else": false} {
+				kind, goal, _ := strings.Cut(what, " ")
+				args := []string{"run", kind, "--dry-run", "--trust", "--mode", "autopilot"}
+				if goal != "" {
+					args = append(args, goal)
+				}
+				code, said := plain(args...)
+				if refused := code == 11 && strings.Contains(said, "r is such a run: the fleet "+c.words) && strings.Contains(said, "--id NAME"); refused == (c.again || !own) {
+					t.Errorf("run %s: exit %d: %s", what, code, said)
+				}
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/project"
@@ -48,7 +49,7 @@ func mark(root string, run reprise.Ref, kept []keptAway) error {
 	if err := os.MkdirAll(filepath.Join(root, journalDir), 0o700); err != nil {
 		return err
 	}
-	text := []byte(reprise.MarkText(run.ID))
+	text := []byte(markText(root, run))
 	for _, k := range kept {
 		line, err := json.Marshal(k)
 		if err != nil {
@@ -66,6 +67,16 @@ func mark(root string, run reprise.Ref, kept []keptAway) error {
 		}
 	}
 	return nil
+}
+
+// markText is what a mark of a run of the project in root begins with.
+func markText(root string, run reprise.Ref) string {
+	m := reprise.Marked{Run: run.ID, Kind: run.Kind, Path: run.Path}
+	if r, err := reprise.Load(convention.Find(run.Layout), os.DirFS(root), run); err == nil {
+		m.Title = r.Title
+	}
+	m.File, _ = engine.Origin(root, run)
+	return m.Text()
 }
 
 // marks names the journals of a run and of those inside it.

@@ -227,14 +227,6 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 			}
 			return nil
 		},
-		given: func(found *project.Judgement) error {
-			m, err := engine.FlowOnFleet(s.ctx, s.root, found.Observed.Git, name, nil)
-			if err != nil || m == nil || g.ID != "" {
-				return err
-			}
-			words, way := project.OnFleet(m, m.Run)
-			return fail(exitBlocked, way+"; --id NAME begins another one here", "run %s: %s is a run of it: %s; a second one would do its work twice", what, m.Run, words)
-		},
 		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {
 			return e.BeginFlow(s.ctx, w, name, hash, g, c)
 		},
@@ -251,9 +243,7 @@ type beginning struct {
 	file string // of the workflow, "" for a kind of its own
 	// fits says why the run of this name is not the requested one; nil if any is.
 	fits func(*reprise.Run) error
-	// given says that the fleet has such a run; nil if that cannot be.
-	given func(*project.Judgement) error
-	make  func(*engine.Engine, engine.Choice) (reprise.Ref, error)
+	make func(*engine.Engine, engine.Choice) (reprise.Ref, error)
 	// preview changes nothing.
 	preview    func(*engine.Engine, engine.Choice) (*engine.Preview, error)
 	stepsKnown bool // --until names one of its steps
@@ -280,10 +270,9 @@ func (s *job) begin(b beginning) error {
 	case len(list) > 1:
 		return s.several("resume", list)
 	}
-	if b.given != nil {
-		if err := b.given(found); err != nil {
-			return err
-		}
+	if m := found.Away(b.kind, *b.goal, b.file); m != nil {
+		words, way := project.OnFleet(m, m.Run)
+		return fail(exitBlocked, way+"; --id NAME begins another one here", "run %s: %s is such a run: %s; a second one would do its work twice", cmp.Or(b.file, string(b.kind)), m.Run, words)
 	}
 	e, err := s.engine(s.flags.modeOf(""))
 	if err != nil {

@@ -73,7 +73,7 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	said, err := r.objects(ctx, "blob", texts)
 	problem(err)
 	for i := range said {
-		marks[i].Run = reprise.MarkedFor(said[i])
+		marks[i].Marked = reprise.ReadMarked(said[i])
 	}
 	git.Fleet = append(marks, others...)
 }
