@@ -71,6 +71,13 @@ func leftBy(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding
 	return f
 }
 
+// Contested reports whether a run is marked complete although something contradicts that, or not
+// started although the fleet has it.
+func (j *Judgement) Contested(r *reprise.Run) bool {
+	d := j.Decisions[r]
+	return d.Contested() || d.State == reprise.NotStarted && handedAt(r) >= 0
+}
+
 // given is the note that a run was handed over, nil if something came after it or it was not.
 func (v *View) given() *reprise.Event {
 	if n := len(v.Events); n > 0 && v.Events[n-1].Kind == reprise.EngineLeft && v.Events[n-1].Outcome == reprise.HandedOver {

@@ -318,6 +318,8 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 		sum.Launches += t.run.Launches // the turns before are of the same work
 		doc := cli.SummaryDocument(t.run.Ref.ID, sum)
 		doc.Next = nextOf(t.run.Ref.ID, sum)
+		// The turn commits what it recorded.
+		doc.Findings = slices.DeleteFunc(doc.Findings, func(f report.Finding) bool { return f.Code == reprise.CodeUncommitted })
 		doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
 		// The server takes 2 MB; the branch has the rest.
 		doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
@@ -410,13 +412,13 @@ func (t *turn) keep(ctx context.Context, in *LandInput, accepted bool) error {
 	return nil
 }
 
-// nextOf is the command that continues a run, "" if nothing is left. What the fleet has no
-// command for is done in a checkout of the branch.
+// nextOf is the command that continues a run, or that brings one that is finished to whoever runs
+// it. What the fleet has no command for is done in a checkout of the branch.
 func nextOf(id string, sum *engine.Summary) string {
 	verb, flags := sum.FollowUp()
 	switch verb {
 	case "":
-		return ""
+		return merging(id)
 	case "answer", "resume":
 		verb = "reprise-fleet " + verb
 	default:

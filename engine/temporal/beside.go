@@ -159,9 +159,12 @@ func (e *BesideError) Error() string {
 
 // Hint says what a person can do.
 func (e *BesideError) Hint() string {
-	other, branch := reprise.Pasted(e.Other, "RUN"), Branch(e.Other)
-	return fmt.Sprintf("`reprise-fleet resume %s` follows it; once that is over, `git fetch origin %s && git merge FETCH_HEAD` brings what was done; to have it before that: `reprise-fleet stop %s`, which names the commands that continue it", other, branch, other)
+	other := reprise.Pasted(e.Other, "RUN")
+	return fmt.Sprintf("`reprise-fleet resume %s` follows it; once that is over, `%s` brings what was done; to have it before that: `reprise-fleet stop %s`, which names the commands that continue it", other, merging(e.Other), other)
 }
+
+// merging is the command that brings a clone what the fleet has done of a run.
+func merging(run string) string { return "git fetch origin " + Branch(run) + " && git merge FETCH_HEAD" }
 
 // Outcome implements the rule that outcomes have exit codes.
 func (e *BesideError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }

@@ -350,16 +350,15 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 		}
 		return judgedOf(found, r), nil
 	}
-	return thatAre(found, func(d reprise.Decision) bool { return d.State.Begun() }), nil
+	return thatAre(found, func(r *reprise.Run) bool { return found.Decisions[r].State.Begun() }), nil
 }
 
-// contested lists the runs that are marked complete although something contradicts that.
-// They cannot be resumed as they are, but they are not fine either.
-func contested(found *project.Judgement) []judged { return thatAre(found, reprise.Decision.Contested) }
+// contested lists the runs that were not interrupted here, but are not fine either.
+func contested(found *project.Judgement) []judged { return thatAre(found, found.Contested) }
 
-// thatAre lists the runs with such a decision, in display order.
-func thatAre(found *project.Judgement, such func(reprise.Decision) bool) []judged {
-	return judgedOf(found, slices.DeleteFunc(byState(found), func(r *reprise.Run) bool { return !such(found.Decisions[r]) })...)
+// thatAre lists such runs, in display order.
+func thatAre(found *project.Judgement, such func(*reprise.Run) bool) []judged {
+	return judgedOf(found, slices.DeleteFunc(byState(found), func(r *reprise.Run) bool { return !such(r) })...)
 }
 
 // worst returns the worst outcome of looking at some runs.
