@@ -38,7 +38,7 @@ steps:
 	s.worker("w1")
 	s.worker("w2")
 	r := s.fleet("run", "flow.yaml", "--id", "real", "--json")
-	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 2 {
+	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 2 || len(sum.Findings) > 0 || !strings.Contains(sum.Next, "git merge FETCH_HEAD") {
 		t.Fatalf("%d %+v", r.code, sum)
 	}
 	s.checkout("real")

@@ -55,7 +55,7 @@ func TestFleet_says_how_a_run_was_left(t *testing.T) {
 			t.Errorf("%s: %+v after %s", flag, r, time.Since(began))
 		}
 	}
-	if r := s.fleet("resume", "long", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
+	if r := s.fleet("resume", "long", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete || len(s.summary(r).Findings) > 0 || !strings.HasSuffix(s.summary(r).Next, "git merge FETCH_HEAD") {
 		t.Errorf("%+v", r)
 	}
 	if run, _ := s.state("long"); run.State != "complete" {

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,10 @@ func TestA_list_of_tasks_that_the_fleet_has_is_not_done_in_the_clone(t *testing.
 	s.git(s.dir, "clone", "-q", s.remote, other)
 	if hint := s.looked(other); hint == "" {
 		t.Error("another clone does not know that the fleet has it")
+	}
+	home := t.TempDir()
+	if code := cli.Main([]string{"check", "-C", other}, io.Discard, io.Discard, func(name string) string { return map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}[name] }); code != 11 {
+		t.Errorf("check there ends with %d", code)
 	}
 	s.git(other, "checkout", "-q", Branch(s.run.Ref.ID))
 	if hint := s.looked(other); hint == "" {
