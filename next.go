@@ -130,6 +130,15 @@ func (d *Decision) conclude(r *Run, o Observed, rules Policy) {
 	case d.Verdict == Safe && rules.Quick:
 		d.Verdict = UncheckedVerdict
 	}
+	d.hold(r)
+}
+
+// hold refuses to start or to ask anything while something else in the project is worked on.
+func (d *Decision) hold(r *Run) {
+	if r.Holder != nil && (d.Action == Start || d.Action == Ask && len(r.Asks) > 0) {
+		d.Holder = r.Holder
+		d.refuse(d.State, r.Holder.Holds())
+	}
 }
 
 // unsure says why only a person can know whether an agent is working, or has worked, on a

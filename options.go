@@ -92,7 +92,7 @@ func (r *Run) Refreshable() bool {
 func (d Decision) options(r *Run) []Option {
 	kind := r.Kind.Facts()
 	switch {
-	case d.Action == Finish, d.Action == Refuse && d.State == Running:
+	case d.Action == Finish, d.Outcome() == OutcomeHeld:
 		return nil
 	case r.Gone() != nil:
 		// There is nothing to restart from.

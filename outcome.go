@@ -14,7 +14,7 @@ const (
 	OutcomeCaution                   // look first: it can be resumed, or is marked complete
 	OutcomeBlocked                   // something must be resolved first
 	OutcomeAsk                       // a person must answer first
-	OutcomeHeld                      // a live process is working on it
+	OutcomeHeld                      // a live process is working on it, or on something else in its project
 	OutcomeUnreadable                // its files do not say where it stands
 	OutcomeWait                      // for a time or a limit
 )
@@ -24,7 +24,7 @@ func (d Decision) Outcome() Outcome {
 	switch {
 	case d.Action == Repair || d.State == Unreadable:
 		return OutcomeUnreadable
-	case d.Action == Refuse && d.State == Running:
+	case d.Action == Refuse && (d.State == Running || d.Holder != nil):
 		return OutcomeHeld
 	case d.Action == Finish && !d.Contested():
 		return OutcomeNothing

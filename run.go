@@ -242,6 +242,9 @@ type Run struct {
 	// Owner is who is or was working on it, according to the files. It is a claim and
 	// proves neither life nor death.
 	Owner *Owner
+	// Holder is who works on something else in the project now: until that ends nothing of
+	// this run is started. It is nil if no one does.
+	Holder *Owner `json:",omitempty"`
 
 	// Branch is the git branch the run works on, if its layout names one, and Worktree
 	// the folder of its checkout, inside the project.
@@ -301,6 +304,8 @@ type Owner struct {
 	StartTicks uint64 // start time of the process, in kernel ticks
 	StartedAt  time.Time
 	Expires    time.Time // when the marker itself says that it expires
+	// Run is the other run of the project that it works on, "" if that is not known.
+	Run string `json:",omitempty"`
 	// Orphan says that this is a process started by one of our engines that is now dead:
 	// the process still runs and holds the project.
 	Orphan bool `json:",omitempty"`
@@ -310,6 +315,20 @@ type Owner struct {
 	// "" if there is none. The kernel's answer about the lock outweighs a process id.
 	Lock   string `json:"-"`
 	Source Source
+}
+
+// Holds says that nothing else is started in the project while the owner works there, and since
+// when it does.
+func (o *Owner) Holds() string {
+	what := "something else in this project"
+	if o.Run != "" {
+		what = o.Run
+	}
+	since := ""
+	if !o.StartedAt.IsZero() {
+		since = " since " + o.StartedAt.UTC().Format("2006-01-02 15:04 MST")
+	}
+	return fmt.Sprintf("waits: %s is being worked on%s, by process %d", what, since, o.PID)
 }
 
 // Clone returns a copy that can be changed without changing the original: its steps and

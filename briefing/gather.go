@@ -302,7 +302,9 @@ func (g *gathering) doNot() {
 			g.add(DoNot, fmt.Sprintf("do not ask again (%s): %s -- the answer is: %s", q.ID, q.Text, q.Answer), q.Source.String())
 		}
 	}
-	if d := g.Decision; d.Verdict == reprise.BlockedVerdict && d.State != reprise.Running && g.Step == "" {
+	if d := g.Decision; d.Holder != nil {
+		g.add(DoNot, "do not begin anything yet: it "+d.Holder.Holds(), d.Holder.Source.String())
+	} else if d.Verdict == reprise.BlockedVerdict && d.State != reprise.Running && g.Step == "" {
 		g.add(DoNot, "do not begin anything: it is blocked until a person has resolved what the reasons say", g.Run.Path)
 	}
 	if g.Decision.Action == reprise.Wait {

@@ -19,7 +19,7 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 	_, answered := r.UnusedAnswer()
 	blocked := d.Verdict == reprise.BlockedVerdict
 	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && (len(r.Asks)+len(d.Waits) > 0 || answered)
-	if resumes = resumes || blocked && d.Action == reprise.Refuse && d.State != reprise.Running; ask == nil || !resumes {
+	if resumes = resumes || blocked && d.Action == reprise.Refuse && d.Outcome() != reprise.OutcomeHeld; ask == nil || !resumes {
 		return seen, false
 	}
 	seen, err := ask(ctx, r.Ref, v.Unrecorded)

@@ -79,6 +79,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			Message: "what attempts that were cut off changed in other runs is unknown: " + err.Error(), Hint: "look at the files of the other runs; `reprise status --all` lists them",
 		})
 	}
+	defer j.tellHeld(home, runs, logs, opts)
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}
@@ -258,6 +259,35 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 	// An unreadable lock belongs to the process that recorded last.
 	if (working || owner.PID == 0) && evidence.Life(owner, opts.Now).Life != reprise.Dead {
 		r.Owner = &owner
+	}
+}
+
+// tellHeld adds to the other runs of the project who works on one of them, or on something else.
+// Resuming waits for what a dead engine left running, and so does not count that.
+func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run]logged, opts JudgeOptions) {
+	lock := reprise.Owner{Host: h.holder.Host, BootID: h.holder.BootID, Lock: filepath.Join(h.dir, filepath.FromSlash(durable.LockPath))}
+	if opts.Held != nil || evidence.Life(lock, opts.Now).Life == reprise.Dead {
+		return // the process that has given the lease back may still live
+	}
+	held := &reprise.Run{}
+	takeOwner(held, h, durable.LockPath, true, opts)
+	o := held.Owner
+	if o == nil || o.Orphan || evidence.Life(*o, opts.Now).Life != reprise.Alive {
+		return
+	}
+	for _, r := range runs {
+		entries := logs[r].entries
+		if n := len(entries); n == 0 || !works(h.holder, &entries[n-1]) {
+			continue
+		}
+		first := slices.IndexFunc(entries, func(e journal.Entry) bool { return e.Generation == h.holder.Generation })
+		o.Run, o.StartedAt = r.ID, entries[first].Event.At
+		break
+	}
+	for _, r := range runs {
+		if _, top := j.here(r); top == "." && r.State.Open() && (r.Owner == nil || r.Owner.Source != o.Source) {
+			r.Holder = o
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type Checked struct {
 	Steps     []Step           `json:"steps" jsonschema:"every step with what each record says of it and what it rests on"`
 	Artifacts []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
 	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if no one is"`
+	HeldBy    *Holder          `json:"held_by" jsonschema:"who works on something else in the project, so that nothing of this run is started; null if no one does"`
 	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
 	Options   []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
 	Failures  []Failure        `json:"failures,omitempty" jsonschema:"what failed last, of steps that did not succeed since, the latest first; absent if nothing did"`
@@ -192,6 +193,21 @@ type Owner struct {
 	Source string       `json:"source"`
 }
 
+// Holder is who works on something else in the project.
+type Holder struct {
+	Run   string     `json:"run" jsonschema:"the run that is worked on; empty if that is not known"`
+	PID   int        `json:"pid"`
+	Host  string     `json:"host"`
+	Since *time.Time `json:"since" jsonschema:"null if that is not known"`
+}
+
+func newHolder(o *reprise.Owner) *Holder {
+	if o == nil {
+		return nil
+	}
+	return &Holder{o.Run, o.PID, o.Host, When(o.StartedAt)}
+}
+
 // NewCheck makes the document of runs that were judged, or of a project where nothing
 // was interrupted if there are none.
 func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
@@ -214,7 +230,7 @@ func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Obs
 	run, decision, plan := NewJudged(r, d), newDecision(d), NewPlan(r, d, o)
 	return Checked{
 		Digest: digest, Run: &run, Decision: &decision, Plan: &plan, Steps: Each(r.Steps, newStep), Artifacts: Each(r.Artifacts, newArtifact),
-		Owner: newOwner(r.Owner, o), Sessions: Each(o.SessionsOn(r), newSession), Options: List(d.Options(r)),
+		Owner: newOwner(r.Owner, o), HeldBy: newHolder(d.Holder), Sessions: Each(o.SessionsOn(r), newSession), Options: List(d.Options(r)),
 		Failures: Each(r.Failures, newFailure), Findings: NewFindings(Sorted(r.Findings)),
 	}
 }

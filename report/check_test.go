@@ -149,7 +149,7 @@ func TestX10_lists_are_never_null(t *testing.T) {
 		if err := json.Unmarshal(raw, &doc); err != nil {
 			t.Fatal(err)
 		}
-		allowed := "verified run decision plan git owner point last_completed next age_seconds last_activity at asked_at"
+		allowed := "verified run decision plan git owner held_by point last_completed next age_seconds last_activity at asked_at"
 		for _, key := range nulls(doc) {
 			if !slices.Contains(strings.Fields(allowed), key) {
 				t.Errorf("%s: %s is null", name, key)

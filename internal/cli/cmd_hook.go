@@ -445,9 +445,10 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 	say(briefing.Make(in).Text())
 }
 
-// atWork returns 1 for a run that is being worked on now, otherwise 0.
+// atWork returns 1 for a run that is being worked on now, or that waits for another one of its
+// project, otherwise 0.
 func atWork(j judged) int {
-	if j.d.State == reprise.Running {
+	if j.d.State == reprise.Running || j.d.Holder != nil {
 		return 1
 	}
 	return 0

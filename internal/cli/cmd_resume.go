@@ -288,7 +288,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 
 // refused reports that nothing can be resumed at all.
 func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
-	running := j.d.Action == reprise.Refuse && j.d.State == reprise.Running
+	running := j.d.Outcome() == reprise.OutcomeHeld
 	finished := j.d.Action == reprise.Finish && flags.option == "" && flags.from == ""
 	if !running && !finished {
 		return false, nil

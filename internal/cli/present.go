@@ -22,7 +22,7 @@ const (
 
 // show shows a run in the form of its own seed.
 func (p *page) show(j judged) {
-	if j.d.Action == reprise.Refuse && j.d.State == reprise.Running {
+	if j.d.Outcome() == reprise.OutcomeHeld {
 		p.failure(j, "wait until it ends, or stop it there; then check again.")
 		return
 	}

@@ -207,6 +207,8 @@ func verdict(j judged) (mark, text string) {
 			return "✓", fmt.Sprintf("COMPLETE: nothing is left to do; %s skipped", count(n, "step"))
 		}
 		return "✓", "COMPLETE: nothing is left to do"
+	case j.d.Holder != nil:
+		return mark, "WAITS" + strings.TrimPrefix(j.d.Reason(), "waits")
 	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
 		return mark, "BLOCKED: it is running; a second one would do its work twice"
 	case j.d.Action == reprise.Repair:
