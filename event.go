@@ -182,6 +182,8 @@ type Event struct {
 	// taken.
 	By  string `json:"by,omitempty"`
 	Own string `json:"own,omitempty"`
+	// About are, for a question of ours about steps, their ids.
+	About []string `json:"about,omitempty"`
 	// Says is what the files say of a step and of the run after the end of an attempt was
 	// recorded, if that calls one of them over although the attempt was not accepted.
 	Says *Says `json:"says,omitempty"`

@@ -28,9 +28,10 @@ const (
 // AllowMore is what a person can do where no answer allows a call.
 const AllowMore = "set `approve: all` for the agent in reprise.yaml"
 
-// NotReady says that an agent cannot work as it is set up, and what a person can do about that.
-func NotReady(agent, why string) (says, hint string) {
-	if strings.Contains(why, AllowMore) {
+// NotReady says that an agent cannot work as it is set up, denied because it is not allowed to,
+// and what a person can do about that.
+func NotReady(agent, why string, denied bool) (says, hint string) {
+	if denied {
 		return agent + " may not do what it needs: " + why, "after that `reprise resume` tries again"
 	}
 	return agent + " is not ready: " + why, "start " + agent + " by hand and sign in, or correct its key or settings; then `reprise resume` tries again"

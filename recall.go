@@ -110,7 +110,7 @@ func (r *Run) recall(events []Event, own bool) {
 		}
 		switch ev.Kind {
 		case QuestionAsked:
-			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Own: ev.Own, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
+			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, About: ev.About, Own: ev.Own, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
 		case QuestionAnswered:
 			if !q.Takes(ev.Text) {
 				break // not an answer: the question stays open
@@ -341,7 +341,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 		if have.AskedAt.IsZero() && !q.Applied {
 			have.AskedAt = q.AskedAt
 		}
-		have.By, have.Own = q.By, q.Own
+		have.By, have.About, have.Own = q.By, q.About, q.Own
 		// A restarted step loses the traces in the files that its answer was used.
 		have.Applied = have.Applied || have.Answered && (withdrawn || q.Applied && have.Answer == q.Answer)
 		if have.UseUntold && q.Answered && have.Answer == q.Answer {

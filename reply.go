@@ -32,15 +32,17 @@ type Asked struct {
 	// Closed is for our own questions and Own for those of agents; see Question. Grant is
 	// for questions about a refused call, which are Denied, where something is known that
 	// would allow it; an agent's reply cannot set them.
-	Closed bool   `json:"-"`
-	Own    string `json:"-"`
-	Grant  *Grant `json:"-"`
-	Denied bool   `json:"-"`
+	// About are the steps that one of our own questions is about, where it is about steps.
+	Closed bool     `json:"-"`
+	About  []string `json:"-"`
+	Own    string   `json:"-"`
+	Grant  *Grant   `json:"-"`
+	Denied bool     `json:"-"`
 }
 
 // Question returns the question before it is recorded.
 func (a Asked) Question() Question {
-	return Question{ID: a.ID, Text: a.Text, Subject: a.Subject, Options: a.Options, Closed: a.Closed, Own: a.Own}
+	return Question{ID: a.ID, Text: a.Text, Subject: a.Subject, Options: a.Options, Closed: a.Closed, About: a.About, Own: a.Own}
 }
 
 // Gap is something a specification leaves unresolved.

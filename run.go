@@ -42,9 +42,10 @@ type Ref struct {
 type Question struct {
 	ID       string
 	Text     string
-	Subject  string // what it is about: a task group, a gap, a wave
-	By       string // the step that waits for the answer, if that is on record
-	Own      string // the asking agent's own name for it, if that name was taken
+	Subject  string   // what it is about: a task group, a gap, a wave
+	By       string   // the step that waits for the answer, if that is on record
+	About    []string `json:",omitempty"` // the steps that a question of ours is about, if that is on record
+	Own      string   // the asking agent's own name for it, if that name was taken
 	Options  []string
 	Closed   bool   // accepts only its options: other words could start, repeat or end something by mistake
 	Answer   string // what a person answered, if recorded

@@ -34,7 +34,7 @@ func EndOf(s *Seen) Ending {
 	case agent.NotStarted:
 		return notStarted(s)
 	case agent.NeedsSetup:
-		return notReady(s, s.Result.Reason)
+		return notReady(s, journal.NotReady, s.Result.Reason)
 	case agent.Limited:
 		return limited(s)
 	case agent.NeedsPerson:
@@ -273,11 +273,9 @@ func notStarted(s *Seen) Ending {
 
 // notReady takes back an attempt whose agent found that it cannot work as it is set up.
 // Nothing is asked, and the next resume tries again.
-func notReady(s *Seen, why string) Ending {
-	return Ending{
-		Record:  []reprise.Event{s.about(reprise.StepReset, journal.NotReady, why)},
-		Outcome: string(agent.NeedsSetup), Text: why, Refuse: true,
-	}
+// outcome is journal.NotReady or journal.NotAllowed.
+func notReady(s *Seen, outcome, why string) Ending {
+	return Ending{Record: []reprise.Event{s.about(reprise.StepReset, outcome, why)}, Outcome: outcome, Text: why, Refuse: true}
 }
 
 // asks ends an attempt with questions: the step is reset and waits for the answers. An
@@ -302,7 +300,7 @@ func asks(s *Seen, asked []reprise.Asked) Ending {
 		open = append(open, q)
 	}
 	if len(open) == 0 && denied {
-		return notReady(s, "its program denies again what you answered, so no answer can allow it: "+reprise.AllowMore+", or do that part yourself ("+known+")")
+		return notReady(s, journal.NotAllowed, "its program denies again what you answered, so no answer can allow it: "+reprise.AllowMore+", or do that part yourself ("+known+")")
 	}
 	if len(open) == 0 {
 		return failed(s, agent.Failed, "it asks again what was already answered: "+known)

@@ -116,7 +116,7 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"one that left nothing but a result":    {[]func(*Seen){whole, replies("done"), func(s *Seen) { s.Commit, s.Landing = true, &Landing{Empty: true} }}, "finished (accepted)"},
 		"a refusal is a failure":                {[]func(*Seen){by(agent.Refused)}, "failed refused (failed)"},
 		"a limit costs no attempt":              {[]func(*Seen){by(agent.Limited)}, "deferred reset limited (limit)"},
-		"a call is denied after it was allowed": {[]func(*Seen){denied("1")}, "reset needs-setup (refused)"},
+		"a call is denied after it was allowed": {[]func(*Seen){denied("1")}, "reset needs-permission (refused)"},
 		"a call is denied after it was refused": {[]func(*Seen){denied("3")}, "failed failed (failed)"},
 		"an agent is not signed in":             {[]func(*Seen){by(agent.NeedsSetup)}, "reset needs-setup (refused)"},
 		"an agent needs a person":               {[]func(*Seen){by(agent.NeedsPerson)}, "question_asked reset question"},

@@ -105,17 +105,20 @@ func (e *AnsweredError) Outcome() reprise.Outcome { return reprise.OutcomeBlocke
 
 // NotReadyError says that an agent cannot work as it is set up: it is not signed in, its
 // key is refused, it does not trust the folder, or it may not do what it needs.
-type NotReadyError struct{ Agent, Reason string }
+type NotReadyError struct {
+	Agent, Reason string
+	Denied        bool // it may not do what it needs
+}
 
 // Error implements error.
 func (e *NotReadyError) Error() string {
-	says, _ := reprise.NotReady(e.Agent, e.Reason)
+	says, _ := reprise.NotReady(e.Agent, e.Reason, e.Denied)
 	return says
 }
 
 // Hint says what a person can do.
 func (e *NotReadyError) Hint() string {
-	_, hint := reprise.NotReady(e.Agent, e.Reason)
+	_, hint := reprise.NotReady(e.Agent, e.Reason, e.Denied)
 	return hint
 }
 

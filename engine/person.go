@@ -65,7 +65,7 @@ func questions(run *reprise.Run, told []reprise.Event, a reprise.Assignment, ask
 		if have := run.Question(id); have != nil && !have.Answered {
 			continue
 		}
-		ev := reprise.Event{Kind: reprise.QuestionAsked, Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by, Own: q.Own, Grant: q.Grant}
+		ev := reprise.Event{Kind: reprise.QuestionAsked, Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by, About: q.About, Own: q.Own, Grant: q.Grant}
 		if q.Subject != "" {
 			ev.Step = q.Subject
 		}

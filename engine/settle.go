@@ -293,7 +293,7 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 			w.countLaunch(f, -1)
 		}
 		if s.Err == nil {
-			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Text}
+			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Text, Denied: e.Outcome == journal.NotAllowed}
 		}
 		w.refuse(s.Assignment, s.Err)
 	}

@@ -147,8 +147,12 @@ type StepHistory struct {
 	last time.Time // of the events about it
 }
 
-// NotReady is the outcome of an attempt whose agent cannot work as it is set up.
-const NotReady = "needs-setup"
+// NotReady is the outcome of an attempt whose agent cannot work as it is set up, NotAllowed of
+// one whose agent is denied what it needs, whatever a person answers.
+const (
+	NotReady   = "needs-setup"
+	NotAllowed = "needs-permission"
+)
 
 // SessionLost, as the cause of a step_resolved, marks a session that cannot be continued.
 const SessionLost = "session-lost"

@@ -187,11 +187,16 @@ func (v *View) askedTogether(prefix string, ends []reprise.Event) (out [][]repri
 		if !q.Answered || q.Applied || !strings.HasPrefix(q.ID, prefix) {
 			continue
 		}
-		names := strings.FieldsFunc(q.Text, func(c rune) bool { return c == ',' || c == ' ' })
-		about := slices.DeleteFunc(slices.Clone(ends), func(ev reprise.Event) bool { return !slices.Contains(names, ev.Step) })
-		if len(about) > 0 && strings.HasPrefix(q.ID, prefix+which(about)+"-") {
-			out = append(out, about)
-			ends = slices.DeleteFunc(slices.Clone(ends), func(ev reprise.Event) bool { return slices.Contains(stepsOf(about), ev.Step) })
+		sets := [][]reprise.Event{slices.DeleteFunc(slices.Clone(ends), func(ev reprise.Event) bool { return !slices.Contains(q.About, ev.Step) })}
+		if q.About == nil { // recorded without them: its name tells, if it is about one or all
+			sets = append(slices.Collect(slices.Chunk(ends, 1)), ends)
+		}
+		for _, about := range sets {
+			if len(about) > 0 && strings.HasPrefix(q.ID, prefix+which(about)+"-") {
+				out = append(out, about)
+				ends = slices.DeleteFunc(slices.Clone(ends), func(ev reprise.Event) bool { return slices.Contains(stepsOf(about), ev.Step) })
+				break
+			}
 		}
 	}
 	if len(ends) < 2 || v.asksEach(prefix) {
@@ -318,7 +323,7 @@ func (v *View) dropLanded() {
 func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	d.Finding.Severity, d.Finding.Subject = reprise.Warning, cmp.Or(d.Ends[0].Step, r.ID)
 	d.Finding.Source, d.Finding.Hint = reprise.Source{File: r.Path}, "`reprise log` shows what was recorded"
-	d.Question = reprise.Asked{Text: text, Options: []string{d.Done, d.Again}, Closed: true}
+	d.Question = reprise.Asked{Text: text, Options: []string{d.Done, d.Again}, Closed: true, About: slices.DeleteFunc(stepsOf(d.Ends), func(id string) bool { return id == "" })}
 	for _, more := range []string{d.Skip, d.Each} {
 		if more != "" {
 			d.Question.Options = append(d.Question.Options, more)

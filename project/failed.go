@@ -54,8 +54,8 @@ func (v *View) tellNotReady() {
 		if s.Status.Closed() {
 			continue
 		}
-		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady {
-			says, hint := reprise.NotReady("the agent of "+s.ID, end.Text)
+		if end := v.History.Step(s.ID).Owed; end != nil && (end.Outcome == journal.NotReady || end.Outcome == journal.NotAllowed) {
+			says, hint := reprise.NotReady("the agent of "+s.ID, end.Text, end.Outcome == journal.NotAllowed)
 			v.Run.Report(reprise.Finding{
 				Code: reprise.CodeNotReady, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: v.Run.Path},
 				Message: says, Hint: hint,

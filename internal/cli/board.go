@@ -189,7 +189,7 @@ func outcomeStatus(outcome string) reprise.Status {
 	switch outcome {
 	case "done", "completed", "approved", "landed", "finished":
 		return reprise.Done
-	case "failed", "killed", "timed-out", "not-started", "needs-setup", "refused", "lost", "rejected", "out-of-context", "session-not-found":
+	case "failed", "killed", "timed-out", "not-started", "needs-setup", "needs-permission", "refused", "lost", "rejected", "out-of-context", "session-not-found":
 		return reprise.Failed
 	case "blocked", "question", "needs-person", "ask":
 		return reprise.Blocked
