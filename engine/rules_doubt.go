@@ -92,10 +92,14 @@ func putBack(end reprise.Event) reprise.Event {
 	return reset
 }
 
-// withdrawDoubts closes questions about doubts that no longer exist.
+// withdrawDoubts closes questions that are over, and says so of those that an agent asked.
 func withdrawDoubts(v *View) (ops []Op) {
 	for _, id := range v.Lapsed {
-		ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.QuestionSkipped, Question: id, Text: "the files have changed since; it is no longer asked", Actor: actor}}})
+		op := Op{Record: []reprise.Event{{Kind: reprise.QuestionSkipped, Question: id, Text: "the files have changed since; it is no longer asked", Actor: actor}}}
+		if q := v.Run.Question(id); q != nil && q.By != "" {
+			op.Notice = []reprise.Finding{project.Over(v.Run, *q)}
+		}
+		ops = append(ops, op)
 	}
 	return ops
 }

@@ -57,13 +57,27 @@ func AsksDoubt(id string) bool { return doubtName.MatchString(id) }
 
 var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix, AlteredPrefix}, "|") + ")(?:[0-9a-f]+-)?[0-9]+$")
 
-// lapse closes questions about doubts that no longer exist.
+// lapse closes questions that are over: about doubts that no longer exist, and those whose
+// answer a step waited for that is closed since.
 func (v *View) lapse() {
 	for _, q := range v.Run.PendingQuestions() {
-		if AsksDoubt(q.ID) && !slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Question.ID == q.ID }) {
+		waits := v.Run.Step(q.By)
+		closed := q.By != "" && waits != nil && waits.Status.Closed()
+		if closed || AsksDoubt(q.ID) && !slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Question.ID == q.ID }) {
 			v.Lapsed = append(v.Lapsed, q.ID)
 			v.Run.Lapse(q.ID)
 		}
+		if closed {
+			v.Run.Report(Over(v.Run, q))
+		}
+	}
+}
+
+// Over tells that a question is no longer asked: the step that waited for its answer is closed.
+func Over(r *reprise.Run, q reprise.Question) reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodePendingQuestion, Severity: reprise.Info, Subject: q.By, Source: reprise.Source{File: r.Path},
+		Message: fmt.Sprintf("%q is no longer asked: %s, which waited for the answer, is %s", q.Text, q.By, r.Step(q.By).Status),
 	}
 }
 

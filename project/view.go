@@ -43,7 +43,8 @@ type View struct {
 	Again map[string]bool
 	// Doubts are the questions to answer before the steps they concern are started.
 	Doubts []Doubt
-	// Lapsed are the open questions about doubts that no longer exist. Nobody is asked them.
+	// Lapsed are the recorded questions that are over: about doubts that no longer exist, or for
+	// steps that are closed. Nobody is asked them.
 	Lapsed []string
 	// Changed says that what the work is measured by has changed; nil if not.
 	Changed *Remeasured
