@@ -93,6 +93,9 @@ type Git struct {
 	// IndexAt, if it replaces Changed, is when git's index was last written: later writes
 	// did not come from a checkout.
 	IndexAt time.Time
+	// Missing says, where Changed was not asked for, that a file of which it knows and in which a
+	// program may keep its state is not there.
+	Missing bool
 	// AsHead says of files that were held against the head whether they are as it has them.
 	AsHead map[string]bool
 

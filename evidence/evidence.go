@@ -23,7 +23,8 @@ import (
 // Options say how much is looked at. The zero value is for a full check.
 type Options struct {
 	// Cheap asks for what a quick overview needs: git's plain files, one
-	// log of the story folders and what the head has of Claimed, no status and no list of branches. NoGit asks git nothing.
+	// log of the story folders and what the head has of Claimed, no status and no list of branches,
+	// unless a file of state is missing. NoGit asks git nothing.
 	Cheap, NoGit bool
 	// Paths are the files and folders whose changes are listed commit by
 	// commit, relative to the project. Empty stands for those the runs are in;
@@ -107,7 +108,11 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		if git.Timeout == 0 {
 			git.Timeout = 2 * time.Second
 		}
-		o.Git, skipped, err = gitx.Peek(ctx, root, ask, git)
+		ask.Missing = true
+		if o.Git, skipped, err = gitx.Peek(ctx, root, ask, git); o.Git != nil && o.Git.Missing {
+			opts.Cheap = false // what of, and whether it lies elsewhere, takes all of it
+			return Gather(ctx, root, runs, now, opts)
+		}
 	} else {
 		var repo *gitx.Repo
 		if repo, err = gitx.Open(ctx, root, git); err == nil {

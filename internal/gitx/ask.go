@@ -18,6 +18,7 @@ type Ask struct {
 	Paths     []string // files and folders whose changes are listed commit by commit
 	Past      []string // files whose latest versions are fetched
 	Heads     []string // in a peek, files that are held against the head
+	Missing   bool     // in a peek, whether a file of state that git knows is not there
 	Unmerged  []string // files and folders that are fetched from branches that changed them
 	Fleet     string   // what the names of branches begin with on which runs are worked on elsewhere
 	Mark      string   // a pattern for the files there which say which runs these are

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 // Peek is for answers that must be quick: what git's plain files tell, one process for
 // a log of the commits on the head that touched ask.Paths, one for the earlier names of the
 // files they added, two more each time that there are such, and one for what the head has of
-// ask.Heads, beside what ask.Then asks; none at all without either. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
+// ask.Heads, and one for what is missing, beside what ask.Then asks; none at all without any. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
 // Git's settings are not listed first, as in Open. A log that compares commits
@@ -51,7 +52,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	}
 	r := &Repo{location: location{dir: real, prefix: slashPrefix(p.top, real)}}
 	ask = ask.clean(r.prefix)
-	if len(ask.Paths)+len(ask.Heads) == 0 || git.Head == "" && !exists(filepath.Join(p.commonDir, "reftable")) {
+	if !ask.Missing && len(ask.Paths)+len(ask.Heads) == 0 || git.Head == "" && !exists(filepath.Join(p.commonDir, "reftable")) {
 		return git, nil, nil
 	}
 	if r.git, err = newRunner(real, opts); err != nil {
@@ -59,6 +60,11 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { r.heads(ctx, git, ask.Heads) })
+	wg.Go(func() {
+		if ask.Missing {
+			r.peekMissing(ctx, git)
+		}
+	})
 	if len(ask.Paths) > 0 {
 		r.peekLog(ctx, p, git, ask)
 	}
@@ -67,6 +73,13 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 		ask.Then(r, git)
 	}
 	return git, r.skipped, nil
+}
+
+// peekMissing says whether a file of state that git knows is not there.
+func (r *Repo) peekMissing(ctx context.Context, git *reprise.Git) {
+	names, err := r.git.names(ctx, "ls-files", "-z", "--deleted")
+	r.missed("whether files of state are missing was not looked at", r.refusal(err))
+	git.Missing = slices.ContainsFunc(names, func(name string) bool { return slices.Contains(stateTypes, path.Ext(name)) })
 }
 
 // peekLog adds the commits on the head that touched ask.Paths, and what they left of files. A
