@@ -42,6 +42,27 @@ func (d Decision) Outcome() Outcome {
 	return OutcomeOK
 }
 
+// Stuck tells what a person does to a run of which nothing can be started, chosen or answered
+// until its files are changed, and where they say so: the first open step, "" if none is, or what
+// else a warning is about. ok is false for any other run.
+func (d Decision) Stuck(r *Run) (step string, at Source, ok bool) {
+	if d.Action != Ask || len(d.Options(r))+len(r.PendingQuestions())+len(r.Asks) > 0 {
+		return "", at, false
+	}
+	at.File = r.Path
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Due() && s.Source.File != "" {
+			return s.ID, s.Source, true
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Severity >= Warning && f.Source.Line > 0 {
+			return "", f.Source, true
+		}
+	}
+	return "", at, true
+}
+
 // Contested reports whether the run is marked complete although something contradicts
 // that.
 func (d Decision) Contested() bool {

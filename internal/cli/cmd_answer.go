@@ -188,6 +188,12 @@ func (s *job) nothingOpen(meant []judged) error {
 			})
 		}
 	}
+	if i := slices.IndexFunc(meant, judged.stuck); i >= 0 {
+		s.came(reprise.OutcomeAsk)
+		return s.print(s.answered(meant[i].run.ID), func(p *page) {
+			p.say(fmt.Sprintf("No question is open, but %s waits for you. %s.", subject(meant[i].run), s.site.yourTurn(meant[i])))
+		})
+	}
 	s.came(reprise.OutcomeNothing)
 	return s.print(s.answered(""), func(p *page) {
 		unused := 0

@@ -334,7 +334,18 @@ func (s *job) repairRun(j judged, flags resumeFlags) error {
 // stuck reports whether nothing can be started, chosen or answered until the files of the
 // run are changed.
 func (j judged) stuck() bool {
-	return j.d.Action == reprise.Ask && len(j.d.Options(j.run))+len(j.run.PendingQuestions())+len(j.run.Asks) == 0
+	_, _, stuck := j.d.Stuck(j.run)
+	return stuck
+}
+
+// yourTurn says what a person does where the run is stuck, and what continues after that.
+func (s site) yourTurn(j judged) string {
+	step, at, _ := j.d.Stuck(j.run)
+	what := "do or decide what is open there"
+	if step != "" {
+		what = "do or decide " + step
+	}
+	return s.fill(fmt.Sprintf("%s: %s, and mark it in that file; then `reprise resume %s` continues", at, what, quoted(j.name)))
 }
 
 // unattended reports that a person must decide something and none can be asked. about is the
@@ -346,7 +357,7 @@ func (s *job) unattended(j judged, need engine.Need, about ...reprise.Question) 
 	}
 	var hint string
 	if options := j.d.Options(j.run); j.stuck() {
-		hint = "`" + s.command("check", j.name) + "` shows what is in the way"
+		hint = s.site.yourTurn(j)
 	} else if len(options) > 0 && options[0].Key == reprise.OptionAnswer {
 		need = engine.NeedsAnswer // that way leads to the same answer
 	} else if len(options) > 0 {

@@ -77,6 +77,8 @@ func (p *page) prospect(j judged) {
 		p.field("asks", clip(asks[0], p.twoLines())+more(len(asks)-1))
 	} else if forPerson(j) {
 		p.field("asks", "whether you have done it")
+	} else if j.stuck() {
+		p.field("yours", p.site.yourTurn(j))
 	} else {
 		p.field("asks", "nothing")
 	}
