@@ -132,6 +132,10 @@ type Event struct {
 	// Branch and Base are, for a start, the branch that was checked out and its commit.
 	Branch string `json:"branch,omitempty"`
 	Base   string `json:"base,omitempty"`
+	// Head is, for an end that was seen and names no commit, and where the engine leaves, the
+	// commit that was checked out then. What the branch got between Base and Head is the
+	// attempt's.
+	Head string `json:"head,omitempty"`
 	// Found are, for a start, the files that git knows and that something other than the
 	// run had changed and not committed, relative to the root of the repository, with
 	// their hashes, zero for a removed file. What a commit of the attempt has of them is

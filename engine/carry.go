@@ -389,7 +389,11 @@ func (w *work) finish(d reprise.Decision, wake time.Time) error {
 	if err := w.leave(w.sum); err != nil {
 		return err
 	}
-	return w.led.Record(context.Background(), reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: w.sum.Action.String()})
+	ev := reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: w.sum.Action.String()}
+	if len(w.hist.Open()) > 0 {
+		ev.Head = w.head(context.Background(), w.Dir)
+	}
+	return w.led.Record(context.Background(), ev)
 }
 
 // sumUp fills in the summary.

@@ -326,6 +326,9 @@ func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
 	if !s.Billed {
 		ev.Usage, s.Billed = w.used(s), true
 	}
+	if ev.Commit == "" && !s.Recalled && s.Dir == w.Dir {
+		ev.Head = w.head(ctx, s.Dir)
+	}
 	switch ev.Kind {
 	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
 		ev.Expect, ev.Ref = w.standing(&s.Attempt), s.Ref

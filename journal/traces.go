@@ -18,9 +18,10 @@ type Traces struct {
 	// the repository, with what each was then; zero where that is not known.
 	Left map[string][]reprise.Hash
 	// Keys are what the commits of the attempts carry in their trailer; Commits are
-	// those that hold the work of one, with when it began.
-	Keys    map[string]bool
-	Commits map[string]time.Time
+	// those that hold the work of one, with its start. Heads are the commits that were
+	// checked out when one ended whose work no commit is known to hold, likewise.
+	Keys           map[string]bool
+	Commits, Heads map[string]reprise.Event
 	// Spans are the times in which attempts were at work.
 	Spans []Span
 }
@@ -35,6 +36,8 @@ type Span struct {
 	Cut   bool
 	Until time.Time
 	Start reprise.Event
+	// Headed tells that it is on record which commit was checked out in the end.
+	Headed bool
 }
 
 // AtWork reports whether an attempt is known to have been at work at a time.
@@ -49,6 +52,18 @@ func (t *Traces) MaybeAtWork(at time.Time) bool {
 	})
 }
 
+// MaybeMade reports whether a commit, made in the second from a time on, may be that of an
+// attempt whose end does not tell which commits are.
+func (t *Traces) MaybeMade(at time.Time) bool {
+	return slices.ContainsFunc(t.Spans, func(s Span) bool {
+		until := s.To
+		if s.Cut {
+			until = s.Until
+		}
+		return !s.Headed && at.Add(time.Second).After(s.From) && (until.IsZero() || !at.After(until))
+	})
+}
+
 // Written is a change that was made to a file in a generation. At is when; in one journal
 // no change has an earlier time than the one before it.
 type Written struct {
@@ -59,7 +74,7 @@ type Written struct {
 
 // NewTraces gives traces of nothing.
 func NewTraces() *Traces {
-	return &Traces{Wrote: map[string][]Written{}, Left: map[string][]reprise.Hash{}, Keys: map[string]bool{}, Commits: map[string]time.Time{}}
+	return &Traces{Wrote: map[string][]Written{}, Left: map[string][]reprise.Hash{}, Keys: map[string]bool{}, Commits: map[string]reprise.Event{}, Heads: map[string]reprise.Event{}}
 }
 
 // Read adds what a journal tells, of the generations that count. With an error it holds
@@ -71,6 +86,7 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 	var at time.Time
 	last := map[uint64]time.Time{} // by generation
 	left := map[uint64]bool{}      // whether the process of a generation left in an orderly way
+	headed := map[string]bool{}    // whether it is known what was checked out when its engine left
 	began := map[string]uint64{}   // in which generation an attempt was begun
 	_, err := store.ReadLog(name, func(rec durable.Record) error {
 		files.files = nil
@@ -90,9 +106,15 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 			if counts(rec.Gen) {
 				t.add(&e.Event, open)
 			}
+			for _, still := range hist.Open() {
+				if e.Event.Kind == reprise.EngineLeft && counts(rec.Gen) && began[still.Key] == rec.Gen {
+					t.add(&e.Event, &still)
+					headed[still.Key] = e.Event.Head != ""
+				}
+			}
 			hist.Add(&e.Event)
 			if open != nil && hist.Step(e.Event.Step).Open == nil && counts(began[open.Key]) {
-				span := Span{From: open.At, To: e.Event.At, Start: *open}
+				span := Span{From: open.At, To: e.Event.At, Start: *open, Headed: headed[open.Key] || e.Event.Head != "" || e.Event.Commit != ""}
 				if gen := began[open.Key]; gen != rec.Gen { // another process settled it
 					span.To, span.Cut, span.Until = last[gen], !left[gen], e.Event.At
 				}
@@ -111,7 +133,7 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 	for _, ev := range hist.Open() {
 		if t.Keys[ev.Key] {
 			gen := began[ev.Key]
-			t.Spans = append(t.Spans, Span{From: ev.At, To: last[gen], Cut: !left[gen], Start: ev})
+			t.Spans = append(t.Spans, Span{From: ev.At, To: last[gen], Cut: !left[gen], Start: ev, Headed: headed[ev.Key]})
 		}
 	}
 	return err
@@ -123,7 +145,10 @@ func (t *Traces) add(ev, open *reprise.Event) {
 		t.Keys[ev.Key] = true
 	}
 	if ev.Commit != "" && open != nil && ev.Kind == reprise.StepFinished {
-		t.Commits[ev.Commit] = open.At
+		t.Commits[ev.Commit] = *open
+	}
+	if ev.Head != "" && open != nil && open.Base != ev.Head {
+		t.Heads[ev.Head] = *open
 	}
 	for _, name := range ev.Left {
 		if !slices.ContainsFunc(ev.Work, func(f reprise.Expected) bool { return f.Path == name }) {

@@ -20,6 +20,8 @@ type UndoPlan struct {
 	// are empty if everything is undone.
 	Kept      []Kept
 	HeadStays string
+	// Commits are those that HEAD no longer has afterwards, the newest first.
+	Commits []reprise.Commit
 	// AtWork are those of the files above that count as the run's for no other reason than
 	// that they were changed while its agents were at work. Someone who worked in the same
 	// folder at that time may have changed them.
@@ -150,12 +152,17 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 		return nil, &LeftError{Snapshot: snap.ID, Branch: w.left}
 	}
 	for _, c := range w.foreign {
-		plan.Others = append(plan.Others, fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject))
+		text := fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject)
+		if w.maybe[c.Hash] {
+			text += ", which may be the run's: it was made while an attempt was at work whose end says nothing of it"
+		}
+		plan.Others = append(plan.Others, text)
 	}
 	if err := plan.runs(ctx, t, store, w, back, appeared); err != nil {
 		return nil, err
 	}
 	if c.All {
+		plan.Commits = w.commits
 		plan.Back, plan.Appeared = plan.spare(back, c.Keep), plan.spare(appeared, c.Keep)
 		return &plan, nil
 	}
@@ -169,6 +176,9 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 	plan.HeadStays = w.headMoved
 	if plan.HeadStays == "" && len(plan.Kept) > 0 && snap.Tree != nil && w.repo.Head() == snap.Tree.Head {
 		plan.HeadStays = "no commits since"
+	}
+	if plan.HeadStays == "" {
+		plan.Commits = w.commits
 	}
 	return &plan, plan.takeBackAll(ctx, w)
 }

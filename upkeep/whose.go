@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -30,7 +31,9 @@ type whose struct {
 	// that are not the runs'.
 	ours, others map[string]bool
 	foreign      []reprise.Commit
-	changed      map[string]bool // files that no commit holds
+	commits      []reprise.Commit // all since
+	maybe        map[string]bool  // those of foreign that an attempt may have made
+	changed      map[string]bool  // files that no commit holds
 	brought      func(name string) bool
 	headMoved    string // why HEAD is not the runs' to move, "" if it is
 	left         string // the branch with commits of the runs that HEAD has not, "" if none
@@ -40,7 +43,7 @@ type whose struct {
 // since asks the journals, the snapshots and git what was changed since a snapshot.
 func since(ctx context.Context, store *durable.Store, g repository, snap *durable.Snapshot) (*whose, error) {
 	w := &whose{
-		snap: snap, store: store, ours: map[string]bool{}, others: map[string]bool{}, changed: map[string]bool{},
+		snap: snap, store: store, ours: map[string]bool{}, maybe: map[string]bool{}, others: map[string]bool{}, changed: map[string]bool{},
 		brought: func(string) bool { return false }, traces: journal.NewTraces(),
 	}
 	list, err := store.Snapshots()
@@ -139,17 +142,26 @@ func (w *whose) readGit(ctx context.Context, to *durable.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	var from time.Time // when the attempt began whose commits follow
+	w.commits = commits
+	var start *reprise.Event // of the attempt whose commits follow
 	for _, c := range commits {
+		if start != nil && c.Hash == start.Base {
+			start = nil
+		}
 		began, ends := w.traces.Commits[c.Hash]
+		if head, is := w.traces.Heads[c.Hash]; is && !ends {
+			began, is = head, len(c.Steps) == 0
+			ends = is
+		}
 		if ends {
-			from = began.Truncate(time.Second) // as precise as git is
+			start = &began
 		}
 		files := w.ours
 		// Agents may commit without a trailer: the attempt's last one is on record.
-		own := ends || len(c.Steps) == 0 && !from.IsZero() && !c.At.Before(from)
+		own := ends || len(c.Steps) == 0 && start != nil && !c.At.Before(start.At.Truncate(time.Second)) // as precise as git is
 		if !own && !slices.ContainsFunc(c.Steps, w.made) {
-			from, files, w.foreign = time.Time{}, w.others, append(w.foreign, c)
+			start, files, w.foreign = nil, w.others, append(w.foreign, c)
+			w.maybe[c.Hash] = len(c.Steps) == 0 && w.traces.MaybeMade(c.At)
 		}
 		for _, f := range c.Files {
 			files[f.Path] = true
@@ -187,7 +199,7 @@ func (w *whose) readLeft(ctx context.Context, head string) error {
 	if err != nil || !ok {
 		return err
 	}
-	for commit := range w.traces.Commits {
+	for _, commit := range slices.AppendSeq(slices.Collect(maps.Keys(w.traces.Commits)), maps.Keys(w.traces.Heads)) {
 		there, err := w.repo.IsAncestor(ctx, commit, tip)
 		if err != nil {
 			continue // the repository no longer has it

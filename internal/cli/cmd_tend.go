@@ -106,6 +106,7 @@ type tending struct {
 	idle     bool // there is nothing to do, or it must not be done
 	question string
 	do       func() (snapshot string, err error)
+	done     string      // what was done, "" if it is all that was shown
 	back     string      // what undoing the snapshot does
 	more     func(*page) // what else is to be said once it is done
 }
@@ -128,7 +129,7 @@ func (a *app) tend(ctx context.Context, flags upkeepFlags, t tending) error {
 				return err
 			}
 			if !a.json {
-				p.line("Done. `reprise undo %s` %s.", snapshot, t.back)
+				p.line("%s `reprise undo %s` %s.", cmp.Or(t.done, "Done."), snapshot, t.back)
 				if t.more != nil {
 					t.more(p)
 				}

@@ -93,7 +93,7 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 	}
 	var done *durable.UndoReport
 	return a.tend(ctx, flags, tending{
-		document: &doc, question: question, back: "takes it back again",
+		document: &doc, question: question, back: "takes it back again", done: undone(plan, choice.All),
 		show: func(p *page) { p.undoPlan(list[i], plan, choice) },
 		more: func(p *page) {
 			if len(plan.AtWork) > 0 && done.Ref != "" {
@@ -158,6 +158,7 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, choice upkeep
 		p.line("  git: the branch and the index stay: %s", plan.HeadStays)
 	default:
 		p.line("  git: HEAD and index as they were")
+		p.some("  git: take back ", report.Each(plan.Commits, commitLine))
 	}
 	for _, text := range plan.Moves {
 		p.line("  git: %s", plain(text))
@@ -186,6 +187,35 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, choice upkeep
 	for _, text := range plan.Missing {
 		p.line("  ! %s", plain(text))
 	}
+}
+
+// commitLine is a commit with its subject.
+func commitLine(c reprise.Commit) string { return fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject) }
+
+// undone counts what an undo took back, and what it left.
+func undone(plan *upkeep.UndoPlan, all bool) string {
+	var parts []string
+	for _, of := range []struct {
+		n         int
+		what, did string
+	}{
+		{len(plan.Back), "file", "written back"}, {len(plan.Appeared), "file", "archived"},
+		{len(slices.DeleteFunc(slices.Clone(plan.Kept), func(k upkeep.Kept) bool { return k.Diff == "" })), "file", "mended"},
+		{len(plan.Commits), "commit", "taken back"}, {len(plan.Moves), "checkout", "restored"},
+	} {
+		if of.n > 0 {
+			parts = append(parts, count(of.n, of.what)+" "+of.did)
+		}
+	}
+	text := "Undone: " + strings.Join(parts, ", ") + "."
+	if parts == nil {
+		text = "No file and no commit was taken back."
+	}
+	stays := slices.DeleteFunc(slices.Clone(plan.Kept), func(k upkeep.Kept) bool { return k.Diff != "" })
+	if n := len(stays) + len(plan.Others); n > 0 && !all {
+		text += fmt.Sprintf(" What is kept (%d) is listed above.", n)
+	}
+	return text
 }
 
 // some prints the first few lines and the number of those remaining.

@@ -296,7 +296,7 @@ func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	}
 	text := strings.Join(started, " and ") + " started in " + took(sum.Ended.Sub(sum.Started))
 	if sum.Snapshot != "" {
-		what := "undoes all of it"
+		what := "takes back what it changed"
 		if sum.StateOnly {
 			what = "restores its state, but no other files"
 		}
