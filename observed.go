@@ -272,6 +272,7 @@ type Taken struct {
 	Here   int      // how many of these are as it left them
 	Revert string   // the commit that reverts Of, of which nothing is here; "" if none does
 	Of     string   // the commit of the step that Revert is about
+	Dir    string   // the checkout that was looked at, "" for the project
 }
 
 // LockFile is a lock that a program left or holds.

@@ -155,9 +155,20 @@ func taken(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Ru
 		if r == nil || !r.State.Open() && r.State != reprise.Complete {
 			continue
 		}
-		if dir, known := o.Git.PlaceOf(r); known && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Accepted != nil && stands[s.Accepted.Commit] != "" }) {
-			at[dir] = append(at[dir], r)
+		dir, known := o.Git.PlaceOf(r)
+		var held []string
+		for i := range r.Steps {
+			if l := r.Steps[i].Accepted; l != nil && stands[l.Commit] != "" {
+				held = append(held, stands[l.Commit])
+			}
 		}
+		if !known || len(held) == 0 {
+			continue
+		}
+		if r.State == reprise.Complete && !slices.ContainsFunc(o.Git.Commits, func(c reprise.Commit) bool { return !c.OnHead && slices.Contains(held, c.Hash) }) {
+			dir = "" // its checkout no longer counts: it is merged
+		}
+		at[dir] = append(at[dir], r)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(at)) {
 		if err := takenIn(ctx, repo, root, dir, at[dir], o, stands, states(repo, runs)); err != nil {
@@ -222,6 +233,7 @@ func takenIn(ctx context.Context, repo *gitx.Repo, root, dir string, runs []*rep
 			if o.Taken == nil {
 				o.Taken = map[string]reprise.Taken{}
 			}
+			t.Dir = dir
 			o.Taken[of] = t
 		}
 	}

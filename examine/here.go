@@ -155,11 +155,19 @@ func gitIn(r *reprise.Run, o *World) string {
 	if dir == "" && elsewhere(r) {
 		dir = r.Worktree // which git does not have
 	}
+	return gitAt(dir)
+}
+
+// gitAt is the command git for a checkout, "" for the one that is looked at.
+func gitAt(dir string) string {
 	if dir == "" {
 		return "git"
 	}
 	return "git -C " + reprise.Pasted(dir, "FOLDER")
 }
+
+// maxPasted is how many files a command names.
+const maxPasted = 20
 
 // bringHere says how to bring accepted work here, with everything it rests on.
 func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
@@ -270,6 +278,15 @@ func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 		f.Hint = fmt.Sprintf("`%s revert %.12s` brings it back", git, t.Revert)
 	case t.Left == 0 && len(lost) > 0 && len(lost) == len(all):
 		f.Message = fmt.Sprintf("%s is done in commit %.12s, and nothing of it is left: %s %s as before, empty or gone", name(s.ID), s.Accepted.Commit, list(lost), isAre(len(lost)))
+		var names []string
+		for _, file := range lost {
+			if in := reprise.Pasted(file, ""); in != "" && slices.Contains(t.Open, file) {
+				names = append(names, in)
+			}
+		}
+		if len(names) == len(lost) && len(names) <= maxPasted {
+			f.Hint = fmt.Sprintf("no commit has that: `%s checkout HEAD -- %s` brings it back", gitAt(t.Dir), strings.Join(names, " "))
+		}
 	case len(gone) > 0:
 		f.Message = fmt.Sprintf("%s is done, and %s deleted since by something other than the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone))
 	default:

@@ -240,14 +240,13 @@ func (h *History) Add(ev *reprise.Event) {
 				open = nil
 			}
 			s.letGo()
-			s.Open, s.Work = open, nil
+			s.Open, s.Work, s.Accepted = open, nil, nil
 		}
 		for i := range ev.Doubts {
 			s := h.step(ev.Doubts[i].Step)
 			s.Marked, s.Said = ev.Doubts[i].Expect, ev.Doubts[i].Says
 		}
 		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
-		h.sendBack()
 	case reprise.EngineLeft:
 		if ev.Outcome != reprise.HandedOver {
 			break

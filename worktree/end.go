@@ -146,16 +146,11 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 		return Merged{}, err
 	}
 	key := MergeKey(s.spec)
-	merged := Merged{Text: s.mergedBefore(), Before: true}
-	if merged.Before, err = s.Repo.IsAncestor(ctx, s.branch, "HEAD"); err != nil {
+	merged := Merged{Text: s.mergedBefore()}
+	if merged.Commit, merged.Before, err = s.before(ctx); err != nil {
 		return Merged{}, err
 	}
-	if merged.Before {
-		// Without a commit of ours it was merged by hand, or holds nothing.
-		if merged.Commit, _, err = s.Repo.HasTrailer(ctx, "", reprise.TrailerKey, key); err != nil {
-			return Merged{}, err
-		}
-	} else {
+	if !merged.Before {
 		if err := s.rightBase(ctx); err != nil {
 			return Merged{}, err
 		}
@@ -177,6 +172,35 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 		}
 	}
 	return merged, s.Store.Flush()
+}
+
+// before tells whether what was built is merged already, and the commit of ours that did it:
+// without one it was merged by hand, or holds nothing. It refuses where the files here no
+// longer have what was merged, as after an undo of the merge that had to leave the commit.
+func (s *site) before(ctx context.Context) (commit string, is bool, err error) {
+	if is, err = s.Repo.IsAncestor(ctx, s.branch, "HEAD"); err != nil || !is {
+		return "", is, err
+	}
+	commit, _, err = s.Repo.HasTrailer(ctx, "", reprise.TrailerKey, MergeKey(s.spec))
+	if err != nil || commit == "" {
+		return "", is, err
+	}
+	back, err := s.Repo.TakenOut(ctx, commit)
+	if err != nil || len(back) == 0 {
+		return commit, is, err
+	}
+	names, todo := make([]string, 0, len(back)), "`git status` shows them, and `git checkout HEAD -- FILE` brings one back"
+	for _, name := range back {
+		names = append(names, reprise.Pasted(name, ""))
+	}
+	if len(names) <= maxListed && !slices.Contains(names, "") {
+		todo = "`git checkout HEAD -- " + strings.Join(names, " ") + "` brings them back"
+	}
+	return "", is, &RefusedError{
+		Op: "merge " + s.branch, Path: ".",
+		Reason: fmt.Sprintf("it is merged, and uncommitted changes here took back %s of it, %q among them", plural(len(back), "file", "files"), plain(back[0])),
+		Todo:   todo + "; to do without them, commit that, and merge again",
+	}
 }
 
 func (s *site) mergedBefore() string {

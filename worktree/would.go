@@ -33,7 +33,7 @@ func Merging(ctx context.Context, p Project) (text string, edits []reprise.Edit,
 }
 
 func (s *site) merging(ctx context.Context) (string, error) {
-	before, err := s.Repo.IsAncestor(ctx, s.branch, "HEAD")
+	_, before, err := s.before(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -117,6 +117,27 @@ func (r *Repo) TakenBack(ctx context.Context, commits []string, changed []repris
 	return out, missed
 }
 
+// TakenOut lists the files that a commit of ours, a merge too, changed and that uncommitted
+// changes here made as they were before, or gone.
+func (r *Repo) TakenOut(ctx context.Context, commit string) (out []string, err error) {
+	changes, err := r.Uncommitted(ctx)
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	err = r.diffTrees(ctx, []string{commit}, func(e Edited) {
+		changed := slices.ContainsFunc(changes, func(c reprise.Change) bool { return c.Path == e.Name })
+		if now := blobAt(root, e); changed && now != e.Is && (now == e.Was || none(now)) {
+			out = append(out, relSlash(r.prefix, e.Name))
+		}
+	}, "--diff-merges=first-parent", "--no-renames")
+	return out, err
+}
+
 // foundAs reports whether a file is as it was found, or may be.
 func (r *Repo) foundAs(found []reprise.Expected, name string) bool {
 	was, ok := reprise.Finds(found, name)
