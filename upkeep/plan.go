@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/project"
 	"reprise/worktree"
 )
@@ -37,6 +38,8 @@ type UndoPlan struct {
 	now     []durable.RunState // the runs of the snapshot as they stand
 	answers []answer           // what a person answered since
 	all     []*reprise.Run     // of the project
+	// stateOnly tells that the snapshot has no tree that shows what has appeared since.
+	stateOnly bool
 }
 
 // LeftError tells that what an undo would take back is on a branch that is not checked out.
@@ -105,6 +108,9 @@ func (p *UndoPlan) options(c UndoChoice) durable.UndoOptions {
 			o.Merged[k.Path] = k.merged
 		}
 	}
+	if p.stateOnly {
+		o.New = p.Appeared
+	}
 	return o
 }
 
@@ -161,6 +167,9 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 	if err := plan.runs(ctx, t, store, w, back, appeared); err != nil {
 		return nil, err
 	}
+	if snap.Tree == nil {
+		appeared = plan.newState(w, appeared)
+	}
 	if c.All {
 		plan.Commits = w.commits
 		plan.Back, plan.Appeared = plan.spare(back, c.Keep), plan.spare(appeared, c.Keep)
@@ -181,6 +190,23 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 		plan.Commits = w.commits
 	}
 	return &plan, plan.takeBackAll(ctx, w)
+}
+
+// newState adds to what has appeared the files that the state of the snapshot's runs is kept in
+// by now, where nothing else shows them: such a file can say that a step is done.
+func (p *UndoPlan) newState(w *whose, appeared []string) []string {
+	p.stateOnly = true
+	for _, r := range p.all {
+		if !isOf(w.snap, journal.Name(r.Ref)) {
+			continue
+		}
+		for _, name := range stateFiles(w.store, r) {
+			if !w.state(name) && !slices.Contains(appeared, name) {
+				appeared = append(appeared, name)
+			}
+		}
+	}
+	return appeared
 }
 
 // spare keeps what a person wants to stay, and gives the others of the files.

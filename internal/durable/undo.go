@@ -43,6 +43,9 @@ type UndoOptions struct {
 	Merged   map[string][]byte
 	KeepHead bool
 	All      bool
+	// New are files of the state that the snapshot says nothing of and that have appeared
+	// since. They are archived; a snapshot of the tree finds them by itself.
+	New []string
 	// As is how a person asked for it behind the snapshot, as it is typed: an undo that
 	// was cut off is to be ended in the same way.
 	As string
@@ -86,6 +89,11 @@ func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, 
 	for _, f := range snap.Files {
 		now.Files = append(now.Files, f.Path)
 	}
+	for _, name := range o.New {
+		if !slices.Contains(now.Files, name) {
+			now.Files = append(now.Files, name)
+		}
+	}
 	for name, content := range o.Merged {
 		now.Writes = append(now.Writes, FileState{Path: name, Hash: reprise.HashOf(content)})
 	}
@@ -112,6 +120,9 @@ func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, o UndoOptio
 		}
 	}
 	if err := s.restoreFiles(snap, o, rep); err != nil {
+		return err
+	}
+	if err := s.archiveNew(o.New, rep); err != nil {
 		return err
 	}
 	// crash: undo-done
