@@ -28,9 +28,10 @@ import (
 // *UnsafeError, *StaleError or *OptionError if nothing was started. What is left open,
 // failed or asked is no error; the summary says it.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
-	if !c.Means().Shows && !e.servesAll() {
+	// Opening the journal writes to it: what refuses the choice is asked before.
+	if serves := e.servesAll(); !c.Means().Shows && (!c.Means().Works || !serves) {
 		p, err := e.Preview(ctx, ref, c)
-		if err == nil {
+		if err == nil && !serves {
 			err = p.Refused
 		}
 		if err != nil {
