@@ -342,8 +342,11 @@ type Commit struct {
 	// Files are the paths it changed, if requested. A commit at the edge of a shallow
 	// clone lists everything it contains: which files it changed is unknown.
 	Files []FileChange
-	Merge bool
-	Edge  bool
+	// Brought are the files that it made as accepted steps left them in commits that are not
+	// in the history here.
+	Brought []string
+	Merge   bool
+	Edge    bool
 }
 
 // FileChange is what a commit did to one file.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/gitx"
@@ -47,7 +48,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 				stands[l.Commit] = l.Commit
 				continue
 			}
-			m := remade{of: l.Commit, top: string(repo.Top())}
+			m := remade{of: l.Commit, at: l.At, in: is, top: string(repo.Top())}
 			if r.Worktree != "" {
 				m.top = filepath.Join(root, filepath.FromSlash(r.Worktree))
 			}
@@ -61,7 +62,15 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	}
 	works, problem := working(ctx, repo, runs, again)
 	since := began(runs, git)
+	brought, missed := brought(ctx, repo, runs, git, again, since)
+	problem = cmp.Or(problem, missed)
+	for of, by := range brought {
+		stands[of] = by[0]
+	}
 	for _, m := range again {
+		if stands[m.of] != "" {
+			continue
+		}
 		if i := slices.IndexFunc(m.by, func(c *reprise.Commit) bool { return c.Merge || works[c.Hash] || git.Known[m.of] && !works[m.of] }); i >= 0 {
 			stands[m.of] = m.by[i].Hash
 			continue
@@ -97,7 +106,85 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 // commits there that carry its trailer.
 type remade struct {
 	of, top string
+	at      time.Time // when it was accepted
+	in      func(c *reprise.Commit) bool
 	by      []*reprise.Commit
+}
+
+// came reports whether a commit is there and was made after the work was accepted.
+func (m *remade) came(c *reprise.Commit) bool {
+	return m.in(c) && !c.At.Before(m.at.Truncate(time.Second))
+}
+
+// maxBrought bounds how many commits are looked at for accepted work that came with them.
+const maxBrought = 200
+
+// brought finds, for accepted commits that are not where their run continues, the commits there,
+// newest first, that made every file of the work as it left it, or as a later one of them did:
+// it was squashed, picked or rebased under other names.
+func brought(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *reprise.Git, again []remade, since map[string]string) (out map[string][]string, problem string) {
+	out = map[string][]string{}
+	var of, ask []string
+	var asked []*reprise.Commit
+	for _, m := range again {
+		of = append(of, m.of)
+	}
+	state, work := states(repo, runs), map[string]map[string]string{} // what each made of which file
+	err := repo.EditsSince(ctx, of, since, func(e gitx.Edited) {
+		if state(e.Name) {
+			return
+		}
+		if work[e.Commit] == nil {
+			work[e.Commit] = map[string]string{}
+		}
+		work[e.Commit][e.Name] = e.Is
+	})
+	names := map[string]bool{}
+	for _, all := range work {
+		for name := range all {
+			names[strings.TrimPrefix(name, repo.Prefix())] = true
+		}
+	}
+	for i := range git.Commits {
+		c := &git.Commits[i]
+		may := func(m remade) bool { return m.came(c) }
+		if !c.Merge && len(ask) < maxBrought && slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return names[f.Path] }) && slices.ContainsFunc(again, may) {
+			asked, ask = append(asked, c), append(ask, c.Hash)
+		}
+	}
+	made := map[string]map[string]string{} // by commit and file
+	missed := repo.Edits(ctx, ask, func(e gitx.Edited) {
+		if made[e.Commit] == nil {
+			made[e.Commit] = map[string]string{}
+		}
+		made[e.Commit][e.Name] = e.Is
+	})
+	for _, m := range again {
+		by, all := map[int]bool{}, len(work[m.of]) > 0
+		for name, is := range work[m.of] {
+			at := slices.IndexFunc(asked, func(c *reprise.Commit) bool {
+				got, there := made[c.Hash][name]
+				return there && m.came(c) && (got == is || slices.ContainsFunc(again, func(o remade) bool {
+					later, also := work[o.of][name]
+					return also && later == got && o.at.After(m.at)
+				}))
+			})
+			all, by[at] = all && at >= 0, true
+		}
+		if !all {
+			continue
+		}
+		for _, at := range slices.Sorted(maps.Keys(by)) {
+			out[m.of] = append(out[m.of], ask[at])
+			for name := range work[m.of] {
+				asked[at].Brought = append(asked[at].Brought, strings.TrimPrefix(name, repo.Prefix()))
+			}
+		}
+	}
+	if err = cmp.Or(err, missed); err != nil {
+		problem = "whether finished work came here under other commits was not fully looked at: " + err.Error()
+	}
+	return out, problem
 }
 
 // working tells which of the commits with a trailer, and of those that they were made from,

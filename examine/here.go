@@ -141,7 +141,7 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	if a.Here > 0 || a.Other > 0 || a.Undone == 0 {
 		f.Severity = reprise.Warning
 		f.Message = fmt.Sprintf("%s is done in commit %.12s, which is %s and not checked out %s; its changes are %s in part or in another form", name(s.ID), s.Accepted.Commit, where, here, there)
-		f.Hint = "check whether its work is " + there + "; if not, " + hint
+		f.Hint = fmt.Sprintf("`%s diff %.12s HEAD` shows what is different %s: to merge it would bring back what was replaced", gitIn(r, o), s.Accepted.Commit, there)
 	}
 	return f
 }

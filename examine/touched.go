@@ -21,6 +21,7 @@ func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 		var hit []string
 		for _, ch := range c.Files {
 			switch {
+			case slices.Contains(c.Brought, ch.Path):
 			case files[ch.Path] != 0:
 				hit = append(hit, ch.Path)
 			case files[ch.From] != 0:

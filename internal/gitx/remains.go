@@ -60,13 +60,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, since 
 		}
 		return out
 	}
-	lines := slices.Clone(known)
-	for i, c := range known {
-		if from := since[c]; objectName(from) && from != c {
-			lines[i] += " " + from
-		}
-	}
-	err = r.diffTrees(ctx, lines, func(e Edited) {
+	err = r.diffTrees(ctx, spans(known, since), func(e Edited) {
 		commit, name, was, is := e.Commit, e.Name, e.Was, e.Is
 		if except(name) {
 			return
@@ -176,6 +170,23 @@ func (r *Repo) Edits(ctx context.Context, commits []string, use func(Edited)) (m
 		missed = cmp.Or(missed, r.diffTrees(ctx, some, use, "--root", "--no-renames"))
 	}
 	return missed
+}
+
+// EditsSince is Edits with the changes counted from another commit, where one is given.
+func (r *Repo) EditsSince(ctx context.Context, commits []string, since map[string]string, use func(Edited)) error {
+	known, over := bounded(commits)
+	return cmp.Or(r.diffTrees(ctx, spans(known, since), use, "--root", "--no-renames"), over)
+}
+
+// spans gives, for commits, what diffTrees is asked to count their changes from others.
+func spans(commits []string, since map[string]string) []string {
+	lines := slices.Clone(commits)
+	for i, c := range commits {
+		if from := since[c]; objectName(from) && from != c {
+			lines[i] += " " + from
+		}
+	}
+	return lines
 }
 
 // none reports whether a name of a blob says that nothing is there.
