@@ -106,7 +106,7 @@ func Names(runs []*Run) map[*Run]string {
 		func(r *Run) string { return inProject(r, cmp.Or(shortID(r.ID), r.ID)) },
 		func(r *Run) string { return inProject(r, r.ID) },
 		func(r *Run) string { return r.Layout + ":" + r.ID },
-		func(r *Run) string { return r.Layout + ":" + r.Path },
+		func(r *Run) string { return r.Exact() },
 	}
 	taken, ids := map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
@@ -132,7 +132,7 @@ func Names(runs []*Run) map[*Run]string {
 		rest = left
 	}
 	for _, r := range rest {
-		names[r] = r.Layout + ":" + r.Path
+		names[r] = r.Exact()
 	}
 	return names
 }
@@ -181,13 +181,13 @@ func Select(runs []*Run, arg string) []*Run {
 	exact := []func(*Run) bool{
 		func(r *Run) bool { return names[r] == arg },
 		func(r *Run) bool { return r.Path == arg },
-		func(r *Run) bool { return r.Layout+":"+r.ID == arg || r.Layout+":"+r.Path == arg },
+		func(r *Run) bool { return r.Layout+":"+r.ID == arg || r.Exact() == arg },
 		func(r *Run) bool { return r.ID == arg },
 		func(r *Run) bool { return inProject(r, r.ID) == arg || inProject(r, names[r]) == arg },
 		func(r *Run) bool { return begins(r, strings.Clone) },
 		func(r *Run) bool { return begins(r, strings.ToLower) },
 		func(r *Run) bool {
-			return strings.HasPrefix(r.Path, arg) || strings.HasPrefix(r.Layout+":"+r.Path, arg)
+			return strings.HasPrefix(r.Path, arg) || strings.HasPrefix(r.Exact(), arg)
 		},
 	}
 	if arg == "" {

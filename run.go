@@ -38,6 +38,9 @@ type Ref struct {
 	Kind   Kind
 }
 
+// Exact names the run so that no other one is meant, in whichever project its path begins.
+func (r Ref) Exact() string { return r.Layout + ":" + r.Path }
+
 // Question is a question that a run asks a person.
 type Question struct {
 	ID       string
@@ -74,6 +77,7 @@ type Finding struct {
 	Message  string
 	Source   Source
 	Hint     string
+	There    string // what the folder in Source calls the run, if commands for it belong there
 }
 
 // Unit is one thing that may be started now.

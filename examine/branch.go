@@ -1,6 +1,7 @@
 package examine
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -53,6 +54,9 @@ func wrongBranch(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git.Bare || r.Branch == "" || elsewhere(r) {
 		return nil
 	}
+	if r.Kind.Facts().Checkout && hasBranch(o.Git, r.Branch) {
+		return branchHeld(r, o)
+	}
 	c, _ := checkoutOf(r, o.Git)
 	if c.branch == r.Branch || c.detached {
 		return nil
@@ -70,6 +74,35 @@ func wrongBranch(r *reprise.Run, o *World) []reprise.Finding {
 		// A run without its branch was merged, works in place, or has not got that far.
 		// Continuing puts nothing at risk.
 		f.Severity = reprise.Info
+	}
+	return []reprise.Finding{f}
+}
+
+// branchHeld reports that the branch of a run whose checkout is still to be made is checked out
+// in another folder: git gives a branch to one checkout only. A branch that no folder has is
+// taken up, or made, when the run goes on.
+func branchHeld(r *reprise.Run, o *World) []reprise.Finding {
+	dir, free := "", "switch --detach"
+	if o.Git.Branch != r.Branch {
+		i := slices.IndexFunc(o.Git.Worktrees, func(w reprise.Worktree) bool { return w.Branch == r.Branch && !w.Gone })
+		if i < 0 || !r.State.Open() {
+			return nil
+		}
+		dir = path.Clean(o.Git.Worktrees[i].Path)
+	}
+	for _, base := range []string{r.Base, "main", "master"} {
+		if dir == "" && base != "" && base != r.Branch && hasBranch(o.Git, base) {
+			free = "switch " + reprise.Pasted(base, "BRANCH")
+			break
+		}
+	}
+	f := reprise.Finding{
+		Severity: reprise.Blocking,
+		Message:  fmt.Sprintf("the run gets a checkout of its own on branch %s, and %s has that branch checked out", name(r.Branch), cmp.Or(dir, "the project itself")),
+		Hint:     fmt.Sprintf("commit what is open there; `%s %s` frees the branch", gitAt(dir), free),
+	}
+	if i := slices.IndexFunc(o.Peers, func(p *reprise.Run) bool { return p != nil && p != r && elsewhere(p) && path.Clean(p.Worktree) == dir }); i >= 0 {
+		f.Hint = fmt.Sprintf("it belongs to another run, which is to be finished first: `reprise check %s`", reprise.Pasted(o.Peers[i].Exact(), "RUN"))
 	}
 	return []reprise.Finding{f}
 }

@@ -344,6 +344,7 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		})
 	}
 	keep := func(*reprise.Worktree) {}
+	here := func(s *scene) { s.r.Kind = reprise.KindTasks }
 	for _, c := range []caseOf{
 		{"merge", reprise.CodeGitOperation, git(func(_ *reprise.Run, g *reprise.Git) { g.Operation = "merge" }), blocking, "in the middle of a merge"},
 		{"in another checkout", reprise.CodeGitOperation, tree(keep).with(func(s *scene) { s.o.Git.Operation = "rebase" }), warning, "this run works in"},
@@ -355,11 +356,14 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"unknown", reprise.CodeIndexLock, lock(reprise.LifeUnknown), blocking, "unknown owner"},
 		{"none", reprise.CodeIndexLock, quiet(), 0, ""},
 
-		{"another branch", reprise.CodeWrongBranch, branch(true), warning, `works on branch "auto/x", the checkout is on "main"`},
+		{"another branch", reprise.CodeWrongBranch, branch(true).with(here), warning, `works on branch "auto/x", the checkout is on "main"`},
 		{"no such branch", reprise.CodeWrongBranch, branch(false), info, "does not exist here"},
 		{"no such branch yet", reprise.CodeWrongBranch, branch(false).with(func(s *scene) { s.r.State = reprise.NotStarted }), 0, ""},
-		{"checked out elsewhere", reprise.CodeWrongBranch, tree(keep).with(func(s *scene) { s.r.Worktree = "" }), 0, ""},
-		{"on it", reprise.CodeWrongBranch, git(func(r *reprise.Run, _ *reprise.Git) { r.Branch = "main" }), 0, ""},
+		{"checked out elsewhere", reprise.CodeWrongBranch, tree(keep).with(func(s *scene) { s.r.Worktree = "" }).with(here), 0, ""},
+		{"on it", reprise.CodeWrongBranch, git(func(r *reprise.Run, _ *reprise.Git) { r.Branch = "main" }).with(here), 0, ""},
+		{"free for a checkout of its own", reprise.CodeWrongBranch, branch(true), 0, ""},
+		{"held elsewhere", reprise.CodeWrongBranch, tree(keep).with(func(s *scene) { s.r.Worktree = "" }), blocking, ".worktrees/x has that branch checked out"},
+		{"held here", reprise.CodeWrongBranch, git(func(r *reprise.Run, _ *reprise.Git) { r.Branch = "main" }), blocking, "the project itself has that branch checked out"},
 
 		{"detached", reprise.CodeDetachedHead, git(func(_ *reprise.Run, g *reprise.Git) { g.Branch, g.Detached = "", true }), warning, "on no branch"},
 		{"worktree detached", reprise.CodeDetachedHead, tree(func(w *reprise.Worktree) { w.Branch, w.Detached = "", true }), warning, `".worktrees/x"`},

@@ -158,7 +158,7 @@ func gitIn(r *reprise.Run, o *World) string {
 	return gitAt(dir)
 }
 
-// gitAt is the command git for a checkout, "" for the one that is looked at.
+// gitAt is the command git for a folder, "" for this one.
 func gitAt(dir string) string {
 	if dir == "" {
 		return "git"

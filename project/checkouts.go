@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ import (
 // joinCheckouts reads the other checkouts of the repository and merges their runs with
 // those of this one. Two runs are the same if they are at the same place in the same
 // repository. The one of this checkout is listed, and of those that it does not have the
-// copy that is further along; the others go into its Also. A checkout on one run's branch
-// says nothing about another run.
+// copy that is further along; the others go into its Also. A checkout on one run's branch,
+// or that one run works in, says nothing about another run.
 func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
 	byKey, ours := map[string]int{}, len(runs)
 	var within []string
@@ -73,20 +74,23 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 					here = rel
 				}
 			}
-			key := r.Layout + "\x00" + filepath.ToSlash(here)
+			key, there := r.Layout+"\x00"+filepath.ToSlash(here), r.Ref
 			rebase(r, prefix)
 			i, ok := byKey[key]
 			switch {
 			case !ok:
 				byKey[key] = len(runs)
 				runs = append(runs, r)
-			case branch != "" && branch != runs[i].Branch && slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Branch == branch }):
+			case slices.ContainsFunc(runs, func(other *reprise.Run) bool {
+				return other != runs[i] && other.Worktree != "" && path.Clean(other.Worktree) == prefix ||
+					branch != "" && branch != runs[i].Branch && other.Branch == branch
+			}):
 				// The checkout belongs to another run. Its copy of this run came with the
 				// checkout, and no one works on it there.
 			case compared(runs[i], r):
 			case i < ours:
 				runs[i].Also = append(runs[i].Also, r.Ref)
-				res.copies[runs[i]] = append(res.copies[runs[i]], checkoutCopy{r, prefix, branch})
+				res.copies[runs[i]] = append(res.copies[runs[i]], checkoutCopy{r, there, prefix, branch})
 			default:
 				runs[i] = join(runs[i], r)
 			}
@@ -98,6 +102,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 // checkoutCopy is a run of this checkout as another one has it.
 type checkoutCopy struct {
 	run         *reprise.Run
+	ref         reprise.Ref // as that one knows it
 	dir, branch string
 }
 
@@ -173,7 +178,7 @@ func (v *View) tellCopies(copies []checkoutCopy) {
 		if until.Before(v.lastBegun()) {
 			continue
 		}
-		message, there := fmt.Sprintf("another checkout, %s, worked on it later", c.dir), fmt.Sprintf("`reprise resume -C %s` goes on there; ", reprise.Pasted(c.dir, "DIR"))
+		message, there := fmt.Sprintf("another checkout, %s, worked on it later", c.dir), "`"+commandThere("resume", c.ref, c.dir)+"` goes on there; "
 		if done := doneIn(c.run, r); !c.run.State.Open() {
 			there, message = "", fmt.Sprintf("it is finished in another checkout, %s, but open in this one: %s done", c.dir, r.Progress().Words(" of "))
 		} else if len(done) > 0 {

@@ -38,7 +38,7 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		} else if file, outer := j.fleetMark(homes, top, here); file != "" {
 			r.Report(onFleet(r, outer, file))
 		} else if top != "." {
-			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
+			r.Report(elsewhere(r, here, top, "it is in another checkout of the repository, "+top))
 		}
 		if top != "." {
 			for _, dir := range aroundCopy(j.Root, r.Path) {
@@ -107,7 +107,7 @@ func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, o
 	}
 	at = filepath.ToSlash(at)
 	if h.look(); h.err != nil {
-		r.Report(problemElsewhere(r, at, h.err))
+		r.Report(problemElsewhere(r, there, at, h.err))
 		return
 	}
 	lock := path.Join(at, durable.LockPath)
@@ -115,7 +115,7 @@ func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, o
 	if name := h.named(there); !known && name != "" {
 		// Its end says nothing: the journal has no event yet, or is damaged.
 		if _, err := journal.ReadAccount(h.store, name); err != nil {
-			r.Report(problemElsewhere(r, at, err))
+			r.Report(problemElsewhere(r, there, at, err))
 			return
 		}
 	}
@@ -129,27 +129,33 @@ func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, o
 	// The files of a copy that was left in an orderly way say what was done.
 	settled := name != r.Path && (last.Event.Kind == reprise.EngineLeft || journal.Over(&last.Event))
 	if known && last.Event.At.After(ours) && !settled {
-		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
+		r.Report(elsewhere(r, there, at, "it was last worked on from "+at+", whose journal knows what was begun"))
 	}
 }
 
-// problemElsewhere reports that a run's journal in another folder cannot be read.
-func problemElsewhere(r *reprise.Run, dir string, err error) reprise.Finding {
+// problemElsewhere reports that a run's journal in another folder, which knows the run as there,
+// cannot be read.
+func problemElsewhere(r *reprise.Run, there reprise.Ref, dir string, err error) reprise.Finding {
 	f := journalProblem(r.ID, err)
 	f.Source.File = path.Join(dir, f.Source.File)
 	if f.Code == reprise.CodePermission {
 		f.Severity = reprise.Warning // it may be unrelated to the run
 		return f
 	}
-	f.Hint = fmt.Sprintf("repair it there: `reprise repair -C %s`", reprise.Pasted(dir, "DIR"))
+	f.Hint = "repair it there: `" + commandThere("repair", there, dir) + "`"
 	return f
 }
 
-func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
+func elsewhere(r *reprise.Run, there reprise.Ref, dir, message string) reprise.Finding {
 	return reprise.Finding{
 		Code: reprise.CodeElsewhere, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: dir},
-		Message: message, Hint: fmt.Sprintf("resume it there: `reprise resume -C %s`", reprise.Pasted(dir, "DIR")),
+		Message: message, Hint: "resume it there: `" + commandThere("resume", there, dir) + "`", There: there.Exact(),
 	}
+}
+
+// commandThere is one of our commands for a run that another folder knows as there.
+func commandThere(verb string, there reprise.Ref, dir string) string {
+	return fmt.Sprintf("reprise %s %s -C %s", verb, reprise.Pasted(there.Exact(), "RUN"), reprise.Pasted(dir, "DIR"))
 }
 
 // here returns a run as the checkout that has it names it, and the folder of the project in that

@@ -205,23 +205,26 @@ func unquoted(word string) string {
 // arguments completes the arguments of a verb.
 func (s site) arguments(verb, rest string) string {
 	words := typedWords.FindAllString(rest, -1)
+	other := slices.IndexFunc(words, func(w string) bool { return w == "-C" || w == "--dir" || strings.HasPrefix(w, "--dir=") })
 	takesRun := slices.Contains(ofRun, verb)
-	if i := slices.Index(words, "RUN"); i >= 0 && takesRun && s.run != "" {
+	if i := slices.Index(words, "RUN"); other >= 0 || !takesRun || s.run == "" {
+		// Another folder has names of its own, and whoever named it named the run as it does.
+	} else if i >= 0 {
 		rest = strings.Replace(rest, "RUN", quoted(s.run), 1)
-	} else if takesRun && s.run != "" && s.id != "" && len(words) > 0 && unquoted(words[0]) == s.id {
+	} else if s.id != "" && len(words) > 0 && unquoted(words[0]) == s.id {
 		rest = strings.Replace(rest, words[0], quoted(s.run), 1)
-	} else if takesRun && s.run != "" && (len(words) == 0 || words[0][0] == '-') && !slices.Contains(words, "--") {
+	} else if (len(words) == 0 || words[0][0] == '-') && !slices.Contains(words, "--") {
 		rest = " " + quoted(s.run) + rest
 	}
-	switch i := slices.IndexFunc(words, func(w string) bool { return w == "-C" || w == "--dir" || strings.HasPrefix(w, "--dir=") }); {
-	case i >= 0 && words[i] == "-C" && i+1 < len(words):
+	switch {
+	case other >= 0 && words[other] == "-C" && other+1 < len(words):
 		// A folder next to the project is written relative to the project.
-		if at := unquoted(words[i+1]); s.root != "" && at != s.dir && !filepath.IsAbs(at) {
-			rest = strings.Replace(rest, " -C "+words[i+1], " -C "+quoted(filepath.Join(s.root, at)), 1)
+		if at := unquoted(words[other+1]); s.root != "" && at != s.dir && !filepath.IsAbs(at) {
+			rest = strings.Replace(rest, " -C "+words[other+1], " -C "+quoted(filepath.Join(s.root, at)), 1)
 		}
 	case verb == "init" && s.dir != "" && len(words) == 0:
 		rest = " " + quoted(s.dir)
-	case i < 0 && s.dir != "" && (takesRun || slices.Contains(inFolder, verb)):
+	case other < 0 && s.dir != "" && (takesRun || slices.Contains(inFolder, verb)):
 		rest += " -C " + quoted(s.dir)
 	}
 	return rest

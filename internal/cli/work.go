@@ -238,7 +238,7 @@ func (s *job) elsewhere(verb string, j judged) error {
 	}
 	err, hint := &upkeep.ElsewhereError{Op: verb, Finding: f}, f.Hint
 	if f.Code == reprise.CodeElsewhere {
-		hint = fmt.Sprintf("do it there: `reprise %s %s -C %s`", verb, reprise.Pasted(j.name, "RUN"), reprise.Pasted(f.Source.File, "DIR"))
+		hint = fmt.Sprintf("do it there: `reprise %s %s -C %s`", verb, reprise.Pasted(f.There, "RUN"), reprise.Pasted(f.Source.File, "DIR"))
 	}
 	return &failure{code: ExitCode(err), err: err, hint: hint}
 }
