@@ -243,6 +243,35 @@ func (l *list) reportApproval(r *doc.Reader, run *reprise.Run) {
 	})
 }
 
+// reportGates reports what is not ticked of what the tool has a person tick before the work. In
+// a list that is over it says nothing.
+func (l *list) reportGates(r *doc.Reader, run *reprise.Run) {
+	if l.family.Gates == "" || len(run.Next) == 0 {
+		return
+	}
+	dir, form := path.Split(path.Join(path.Dir(l.file.Path), l.family.Gates))
+	var open []string
+	var first reprise.Source
+	for _, e := range r.Dir(path.Clean(dir)) {
+		if is, err := path.Match(form, e.Name()); err != nil || !is {
+			continue
+		}
+		f := r.Open(path.Join(dir, e.Name()))
+		boxes := f.Markdown().All().Boxes()
+		left := slices.DeleteFunc(slices.Clone(boxes), func(c doc.Check) bool { return l.family.means(c.Mark).Closed() })
+		if len(left) == 0 {
+			continue
+		}
+		if open = append(open, fmt.Sprintf("%d of %d in %s", len(left), len(boxes), e.Name())); first.File == "" {
+			first = f.At(left[0].Line)
+		}
+	}
+	if len(open) > 0 {
+		warn(r, reprise.CodeAmbiguous, run.ID, first, "tick what holds; resuming goes on without it",
+			"%s asks before it goes on while a checklist is open: not ticked are %s", l.family.Name, some(open, 3))
+	}
+}
+
 // valueIn returns the value in a JSON file next to a list, under keys separated by dots.
 func valueIn(r *doc.Reader, list string, at [2]string) ledger.Value {
 	name := path.Join(path.Dir(list), at[0])

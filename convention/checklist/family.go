@@ -74,6 +74,9 @@ type Family struct {
 	// Approval is a JSON file next to the list, and its keys, separated by dots, for whether
 	// a person approved the tasks.
 	Approval [2]string
+	// Gates is a pattern for Markdown files next to the list with what a person ticks before the
+	// work: while a box there is open, the tool asks each time whether to go on.
+	Gates string
 	// Unnumbered allows tasks without an id; for boxes, only if no item in the list has
 	// one, and, with Item and Within, only below such a heading or, in a folder that has the
 	// name of the tool, where there is none. The first words of the item are then its id.
@@ -199,7 +202,7 @@ var families = sync.OnceValue(func() []Family {
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
 			Lists: []string{"specs/*/tasks.md"}, Marks: []string{"specs"}, Elsewhere: ".workflow", Home: ".specify",
 			Item:   regexp.MustCompile("^(?:Task )?[*`\\[]*(?P<id>T-?\\d+(?:\\.\\d+)*[A-Za-z]?)\\b[*`\\]]*[:.]?\\**(?:\\s+(?P<text>.+)|$)"),
-			Inputs: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
+			Inputs: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"}, Gates: "checklists/*.md",
 		},
 		{
 			Name: "kiro", Form: Boxes, Words: begun, Title: "Implementation Plan", Parallel: "(P)", Unnumbered: true,

@@ -336,6 +336,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	read.reportAgainst(r)
 	read.reportOverall(r, run)
 	read.reportApproval(r, run)
+	read.reportGates(r, run)
 	if owner := l.owner(r, ref.Path); owner != "" && len(run.Next) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
