@@ -58,10 +58,18 @@ func (l *list) readOwn(it *item, f *doc.File, md *doc.Markdown) {
 // reportAgainst reports tasks that are done although their own files speak against it.
 func (l *list) reportAgainst(r *doc.Reader) {
 	for i := range l.items {
-		if it := &l.items[i]; len(it.against) > 0 && it.status() == reprise.Done {
-			warn(r, reprise.CodeFalseCompletion, it.id, reprise.Source{File: it.file, Line: it.against[0].Line},
-				"review it again, correct what is out of date, or reopen the task", "marked done, but its own file says %s", ledger.Against(it.against))
+		it := &l.items[i]
+		if len(it.against) == 0 || it.status() != reprise.Done {
+			continue
 		}
+		f := reprise.Finding{
+			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: it.id, Source: reprise.Source{File: it.file, Line: it.against[0].Line},
+			Message: "marked done, but its own file says " + ledger.Against(it.against), Hint: "review it again, correct what is out of date, or reopen the task",
+		}
+		if !slices.ContainsFunc(it.against, func(o ledger.Objection) bool { return !o.Answered }) {
+			f.Severity, f.Message, f.Hint = reprise.Info, fmt.Sprintf("its review says %s; all that it asks for is ticked since, and no second review says so", ledger.Against(it.against)), ""
+		}
+		r.Report(f)
 	}
 }
 

@@ -233,7 +233,7 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Done: {"done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"cancelled", "optional"},
 			},
 			// A story without a file of its own is described among the epics.
-			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Made: "file list", Reviews: []string{"senior developer review", "code review"}, Inputs: []string{
+			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Made: "file list", Reviews: []string{"senior developer review", "code review", "follow up review", "re review"}, Inputs: []string{
 				"{id}.md", "stories/{id}.md", "epics.md", "../epics.md", "../planning-artifacts/epics.md", "../planning-artifacts/epics/index.md",
 				"../architecture.md", "../planning-artifacts/architecture.md",
 			},

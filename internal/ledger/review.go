@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +71,10 @@ func Settled(text string) bool {
 type Objection struct {
 	Text string
 	Line int
-	part bool // it may be about a part of the work
+	// Answered says that it sent the work back, and all that it asked for is ticked since.
+	Answered bool
+	of       doc.Section // the review of which it is the ruling
+	part     bool        // it may be about a part of the work
 }
 
 // Against quotes objections in a sentence.
@@ -105,7 +109,29 @@ func Objections(m *doc.Markdown, titles ...string) (review, unmet []Objection) {
 		}
 		to = sec.Line + sec.Length()
 	}
+	for i, o := range review {
+		listed, open := asked(m, o.of.Line, o.of.Line+o.of.Length())
+		if !listed && len(review) == 1 { // else which review they belong to is unknown
+			listed, open = asked(m, 0, math.MaxInt)
+		}
+		review[i].Answered = o.of.Line > 0 && listed && !open
+	}
 	return review, unmet
+}
+
+// asked reports whether what reviews ask for is listed between two lines of a document, and
+// whether some of it is not ticked.
+func asked(m *doc.Markdown, from, to int) (listed, open bool) {
+	for _, sec := range m.Sections() {
+		title := doc.Fold(sec.Title)
+		if sec.Line < from || sec.Line > to || !strings.HasPrefix(title, "action items") && !strings.HasPrefix(title, "review follow up") {
+			continue
+		}
+		for _, c := range sec.Boxes() {
+			listed, open = true, open || !c.Ticked
+		}
+	}
+	return listed, open
 }
 
 // Rejections reads what a review that is a document of its own says since it accepted the work.
@@ -121,7 +147,7 @@ func reviewed(sec doc.Section, out []Objection) []Objection {
 		case status == reprise.Done, (status == reprise.Failed || status == reprise.Blocked) && Settled(text):
 			out = slices.DeleteFunc(out, func(o Objection) bool { return o.part || !part })
 		case status == reprise.Failed, status == reprise.Blocked:
-			out = append(out, Objection{strings.TrimSpace(text), line, part})
+			out = append(out, Objection{Text: strings.TrimSpace(text), Line: line, of: sec, part: part})
 		default:
 			return false
 		}

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -73,6 +74,34 @@ func TestObjectionsOfAReview(t *testing.T) {
 		m := doc.NewReader(fstest.MapFS{"s.md": {Data: []byte("# S\n\n## QA Results\n\n" + text + "\n")}}).Open("s.md").Markdown()
 		if got, _ := ledger.Objections(m, "qa results"); len(got) != want {
 			t.Errorf("%q: %v, want %d", text, got, want)
+		}
+	}
+}
+
+// What a review asks for may be ticked, and no second review accept it: that is not the same as a
+// review that nobody answered.
+func TestObjectionIsAnsweredByItsActionItems(t *testing.T) {
+	t.Parallel()
+	const review, next = "\n## QA Results\n\nOutcome: Changes Requested\n", "\n## QA Results (again)\n\nOutcome: Changes Requested\n"
+	const ticked, open = "\n### Action Items\n\n- [x] a\n- [x] b\n", "\n### Action Items\n\n- [x] a\n- [ ] b\n"
+	for text, want := range map[string][]bool{
+		review:                                  {false},
+		review + ticked:                         {true},
+		review + open:                           {false},
+		review + ticked + next:                  {true, false},
+		review + "\n### Checked\n\n- [x] AC1\n": {false},
+		"\n## Tasks\n\n### Review Follow-ups (AI)\n\n- [x] a\n" + review:        {true},
+		"\n## Tasks\n\n### Review Follow-ups (AI)\n\n- [x] a\n" + review + next: {false, false},
+		review + "\n- AC1: FAIL\n" + ticked:                                     {true, false},
+	} {
+		m := doc.NewReader(fstest.MapFS{"s.md": {Data: []byte("# S\n" + text)}}).Open("s.md").Markdown()
+		var got []bool
+		all, _ := ledger.Objections(m, "qa results")
+		for _, o := range all {
+			got = append(got, o.Answered)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
 }
