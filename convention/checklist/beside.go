@@ -216,20 +216,23 @@ func (l *list) setOverall(c *ledger.Changes, it *item, status reprise.Status) {
 }
 
 // reportOverall reports that another file calls the whole list done, or not done, and the
-// tasks disagree.
+// tasks disagree. A list that is done weighs where the tool looks up what to do next, in the file
+// with a box for each; nothing goes by a word that it wrote once.
 func (l *list) reportOverall(r *doc.Reader, run *reprise.Run) {
 	p := run.Progress()
 	for _, at := range l.overall {
-		severity := reprise.Warning
-		if p.Done == p.Total {
+		code, severity, hint := reprise.CodeStatusDrift, reprise.Warning, ""
+		if p.Done == p.Total && !at.box.There() {
 			severity = reprise.Info
+		} else if p.Done == p.Total {
+			code, hint = reprise.CodeClosedOpen, "mark it there as done if it is over; its tool does the first list that is not"
 		}
 		if p.Total == 0 || at.status == reprise.Skipped || (at.status == reprise.Done) == (p.Done == p.Total) {
 			continue
 		}
 		r.Report(reprise.Finding{
-			Code: reprise.CodeStatusDrift, Severity: severity, Subject: run.ID, Source: at.source,
-			Message: fmt.Sprintf("it says %q of this list, of which %d of %d tasks are done; the tasks count", at.said(), p.Done, p.Total),
+			Code: code, Severity: severity, Subject: run.ID, Source: at.source,
+			Message: fmt.Sprintf("%s says %q of this list, of which %d of %d tasks are done; the tasks count", path.Base(at.source.File), at.said(), p.Done, p.Total), Hint: hint,
 		})
 	}
 }
