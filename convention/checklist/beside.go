@@ -168,7 +168,7 @@ func (l *list) readOverall(r *doc.Reader) {
 
 // listed matches the start of an item or a heading about a list, with its box if it has
 // one.
-var listed = doc.Pattern(`^(?:[-*]|#+)\s+(?:\[(.)\])?`)
+var listed = doc.Pattern(`^(?:[-*+]|#+)\s+(?:\[(.)\])?`)
 
 // boxOf returns this list's box in a file that has one for each list.
 func (l *list) boxOf(f *doc.File) (at place) {
@@ -255,7 +255,8 @@ func (l *list) reportApproval(r *doc.Reader, run *reprise.Run) {
 }
 
 // reportGates reports what is not ticked of what the tool has a person tick before the work. In
-// a list that is over it says nothing.
+// a list that is over it says nothing. One that cannot be read says nothing of the tasks: it is
+// told, and they are as the list has them.
 func (l *list) reportGates(r *doc.Reader, run *reprise.Run) {
 	if l.family.Gates == "" || len(run.Next) == 0 {
 		return
@@ -263,11 +264,15 @@ func (l *list) reportGates(r *doc.Reader, run *reprise.Run) {
 	dir, form := path.Split(path.Join(path.Dir(l.file.Path), l.family.Gates))
 	var open []string
 	var first reprise.Source
-	for _, e := range r.Dir(path.Clean(dir)) {
+	aside := doc.NewReader(doc.Unheard(r.FS()))
+	for _, e := range aside.Dir(path.Clean(dir)) {
 		if is, err := path.Match(form, e.Name()); err != nil || !is {
 			continue
 		}
-		f := r.Open(path.Join(dir, e.Name()))
+		f := aside.Open(path.Join(dir, e.Name()))
+		if !f.OK() {
+			continue
+		}
 		boxes := f.Markdown().All().Boxes()
 		left := slices.DeleteFunc(slices.Clone(boxes), func(c doc.Check) bool { return l.family.means(c.Mark).Closed() })
 		if len(left) == 0 {
@@ -276,6 +281,10 @@ func (l *list) reportGates(r *doc.Reader, run *reprise.Run) {
 		if open = append(open, fmt.Sprintf("%d of %d in %s", len(left), len(boxes), e.Name())); first.File == "" {
 			first = f.At(left[0].Line)
 		}
+	}
+	for _, f := range aside.Findings() {
+		f.Severity = min(f.Severity, reprise.Warning)
+		r.Report(f)
 	}
 	if len(open) > 0 {
 		warn(r, reprise.CodeAmbiguous, run.ID, first, "tick what holds; resuming goes on without it",

@@ -166,7 +166,7 @@ func (f *Family) heads(md *doc.Markdown) bool {
 // ruined reports whether the file is blank, has nothing but its heading, is an empty or
 // bare value, in Markdown any JSON, or is no longer text: it may have been a list.
 func (l *list) ruined() bool {
-	content := strings.TrimSpace(string(l.file.Data))
+	content := strings.TrimSpace(strings.TrimPrefix(string(l.file.Data), "\ufeff"))
 	if json.Valid([]byte(content)) {
 		_, f := doc.Memory(l.file.Path, []byte(content))
 		return l.family.Form == Boxes || !f.JSONValue().Holds()

@@ -73,6 +73,8 @@ func TestMarkdownThatCannotBeWholeIsUnread(t *testing.T) {
 		"# A\n\nvalues: `done` | `te":       true,
 		"# A\n\n- [":                        true,
 		"# A\n":                             false,
+		"# A\n\n```sh\nmake\n```":           false,
+		"# A\n\n```sh\nmake\n  ```  ":       false,
 		"# A\n\n**Ques\n":                   false,
 		"# A\n\n- prose without an end":     false,
 		"# A\n\n**Status:** pending":        false,

@@ -106,6 +106,9 @@ func (f *File) cutMarkdown() string {
 		return ""
 	}
 	last := string(text[bytes.LastIndexByte(text, '\n')+1:])
+	if strings.Trim(strings.TrimSpace(last), "`") == "" {
+		return "" // the end of a code block, or a block that never ends, which is told there
+	}
 	open := strings.HasPrefix(last, "#") || strings.HasPrefix(last, "|") && !strings.HasSuffix(last, "|") ||
 		strings.Count(last, "`")%2 != 0 || strings.Count(last, "**")%2 != 0 || strings.Count(last, "[") > strings.Count(last, "]")
 	if !open {
