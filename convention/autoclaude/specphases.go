@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -80,7 +79,7 @@ func (l *loader) projectIndexed() bool {
 
 func (l *loader) emptySpec(at string) bool {
 	f := l.rd.Open(at)
-	if f.OK() && strings.TrimSpace(string(f.Data)) == "" {
+	if f.Blank() {
 		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the spec is empty", "write it again")
 		return true
 	}

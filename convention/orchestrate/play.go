@@ -1,7 +1,6 @@
 package orchestrate
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
@@ -349,7 +348,7 @@ func unwritten(fsys fs.FS, r *reprise.Run) bool {
 // emptied reports whether nothing is left of a story.
 func emptied(fsys fs.FS, story string) bool {
 	s := readStory(doc.NewReader(fsys), story)
-	return s != nil && len(bytes.TrimSpace(s.file.Data)) == 0
+	return s != nil && s.file.Blank()
 }
 
 // Playbooks say how the runs of this convention are worked on, by their kind.

@@ -235,8 +235,8 @@ func (l *loader) specArtifact(s *spec, name, phase, after string) bool {
 		}
 		a := reprise.Artifact{Name: name, Path: p, Presence: reprise.Present, MadeBy: phase, NeededBy: after, Source: reprise.Source{File: p}}
 		f := l.r.Open(p)
-		ok := f.OK() && len(strings.TrimSpace(string(f.Data))) > 0
-		if f.OK() && !ok {
+		ok := f.OK() && !f.Blank()
+		if f.Blank() {
 			f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the file is empty", "the phase "+phase+" has to run again")
 		}
 		if ok && ext != ".md" {

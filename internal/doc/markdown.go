@@ -93,6 +93,10 @@ func (f *File) readable() {
 	}
 }
 
+// Blank reports whether a file that was read holds nothing: white space and a byte order mark
+// are nothing.
+func (f *File) Blank() bool { return f.ok && len(bytes.TrimSpace(bytes.TrimPrefix(f.Data, bom))) == 0 }
+
 // cutMarkdown tells why a text cannot be all of a document, "" if it can. Who writes a
 // line writes its end; one without is taken for cut off where it leaves something open.
 func (f *File) cutMarkdown() string {
