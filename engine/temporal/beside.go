@@ -164,7 +164,9 @@ func (e *BesideError) Hint() string {
 }
 
 // merging is the command that brings a clone what the fleet has done of a run.
-func merging(run string) string { return "git fetch origin " + Branch(run) + " && git merge FETCH_HEAD" }
+func merging(run string) string {
+	return "git fetch origin " + Branch(run) + " && git merge FETCH_HEAD"
+}
 
 // Outcome implements the rule that outcomes have exit codes.
 func (e *BesideError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }

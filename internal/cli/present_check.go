@@ -391,7 +391,9 @@ func (p *page) uninterrupted(res *project.Judgement) {
 	p.gap()
 	names := reprise.Names(res.Runs)
 	p.say("`reprise status --all` lists the runs, " + checkOf(names[res.Runs[0]]) + " looks at one of them.")
-	if i := slices.IndexFunc(res.Runs, func(r *reprise.Run) bool { return r.State == reprise.NotStarted && len(r.Next) > 0 && res.Decisions[r].Verdict != reprise.BlockedVerdict }); i >= 0 {
+	if i := slices.IndexFunc(res.Runs, func(r *reprise.Run) bool {
+		return r.State == reprise.NotStarted && len(r.Next) > 0 && res.Decisions[r].Verdict != reprise.BlockedVerdict
+	}); i >= 0 {
 		p.say(commandOf("resume", names[res.Runs[i]]) + " starts one that has not begun.")
 	}
 }
