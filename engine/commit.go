@@ -158,7 +158,7 @@ const maxLeft = 1000
 func (w *work) leftBy(ctx context.Context, f *Attempt) []string {
 	left := w.seenLeft(ctx, f)
 	if len(left) == 0 && f.Inside == "" && f.Files != nil {
-		if now, since := w.lookAt(f); now != *f.Files {
+		if now, since := w.lookAgain(f); now != *f.Files {
 			for _, name := range since {
 				left = append(left, w.prefix()+name)
 			}

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,9 +27,9 @@ func (w *work) leftNothing(ctx context.Context, f *Attempt) (nothing bool, unsur
 	if f.Files == nil {
 		return w.repo != nil, ""
 	}
-	now, since := w.lookAt(f)
+	now, since := w.lookAgain(f)
 	switch {
-	case *f.Files == "" || now == "":
+	case now == "":
 		return true, "there are too many files to look at each"
 	case *f.Files == now:
 		return true, ""
@@ -48,20 +48,27 @@ const (
 	maxNamed = 5
 )
 
+// lookAgain is lookAt at the end of an attempt. Nothing is looked at where not all of them could be
+// when it began: what changed stays unknown.
+func (w *work) lookAgain(f *Attempt) (print string, since []string) {
+	if *f.Files == "" {
+		return "", nil
+	}
+	return w.lookAt(f)
+}
+
 // lookAt gives a fingerprint of every file where an attempt works, beside those of the run's
 // state, of reprise and of git: its name, size and time. It is "" where not
 // all of them can be looked at. since are some that were written since it began.
 func (w *work) lookAt(f *Attempt) (print string, since []string) {
-	all, n := sha256.New(), 0
-	err := filepath.WalkDir(f.Dir, func(at string, e fs.DirEntry, err error) error {
-		if err != nil {
+	all, n, line := sha256.New(), 0, []byte(nil)
+	root := filepath.Clean(f.Dir)
+	err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
+		if err != nil || at == root {
 			return err
 		}
-		below, err := filepath.Rel(f.Dir, at)
-		name := filepath.ToSlash(below)
+		name := strings.TrimPrefix(filepath.ToSlash(at[len(root):]), "/")
 		switch {
-		case err != nil || name == ".":
-			return err
 		case e.Name() == ".git" || w.isState(w.prefix()+name+"/"):
 			if e.IsDir() {
 				return filepath.SkipDir
@@ -75,14 +82,16 @@ func (w *work) lookAt(f *Attempt) (print string, since []string) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(all, "%q %v", name, info.Mode())
+		line = append(append(line[:0], name...), 0) // no name has one
+		line = binary.BigEndian.AppendUint32(line, uint32(info.Mode()))
 		if !e.IsDir() {
-			fmt.Fprintf(all, " %d %d", info.Size(), info.ModTime().UnixNano())
+			line = binary.BigEndian.AppendUint64(line, uint64(info.Size()))
+			line = binary.BigEndian.AppendUint64(line, uint64(info.ModTime().UnixNano()))
 			if len(since) < maxNamed && info.ModTime().After(f.Began) {
 				since = append(since, name)
 			}
 		}
-		fmt.Fprintln(all)
+		all.Write(line)
 		return nil
 	})
 	if err != nil {
