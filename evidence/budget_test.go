@@ -58,7 +58,7 @@ func TestGather_starts_few_processes_whatever_the_runs(t *testing.T) {
 		runs  []*reprise.Run
 		cheap bool
 		most  int
-	}{{"one run", runs[20:21], false, 10}, {"500 runs with 12 worktrees", runs, false, 10 + 2*8}, {"500 runs, cheap", runs, true, 1}} {
+	}{{"one run", runs[20:21], false, 10}, {"500 runs with 12 worktrees", runs, false, 10 + 2*8}, {"500 runs, cheap", runs, true, 2}} {
 		if err := os.WriteFile(log, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}

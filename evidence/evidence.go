@@ -108,7 +108,7 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		if git.Timeout == 0 {
 			git.Timeout = 2 * time.Second
 		}
-		ask.Missing = true
+		ask.Missing = len(runs) > 0
 		if o.Git, skipped, err = gitx.Peek(ctx, root, ask, git); o.Git != nil && o.Git.Missing {
 			opts.Cheap = false // what of, and whether it lies elsewhere, takes all of it
 			return Gather(ctx, root, runs, now, opts)
