@@ -357,6 +357,49 @@ func TestA_run_that_was_given_from_another_checkout_says_what_came_of_it(t *test
 	}
 }
 
+// What a branch of the fleet says counts for the folder around the project that it is of, where that
+// has no files here: at work, left open, or finished. (issue 19)
+func TestA_run_of_a_folder_inside_is_told_as_its_branch_has_it(t *testing.T) {
+	t.Parallel()
+	in := "svc/app/" + filepath.ToSlash(filepath.Dir(durable.FleetMark("")))
+	mark := "svc/app/" + durable.FleetMark("eventrun-r1-00000000")
+	for want, has := range map[string][]string{"works on it": {in + "/x.log", mark}, "has left it open": {in + "/x.log"}, "has finished it": nil} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			dir := gittest.Folder(t)
+			env := gittest.Environ(dir)
+			gittest.Begin(t, dir, env)
+			gittest.Write(t, dir, "svc/app/a.txt", "a\n")
+			gittest.Commit(t, dir, env, "base")
+			gittest.Run(t, dir, env, "checkout", "-q", "-b", "side")
+			for _, name := range []string{in + "/x.log", mark} {
+				gittest.Write(t, dir, name, reprise.Marked{Run: "r1"}.Text())
+				gittest.Run(t, dir, env, "add", "-f", name)
+			}
+			gittest.Commit(t, dir, env, "reprise: start r1")
+			for _, name := range []string{in + "/x.log", mark} {
+				if !slices.Contains(has, name) {
+					gittest.Run(t, dir, env, "rm", "-q", name)
+				}
+			}
+			gittest.Run(t, dir, env, "commit", "-q", "--allow-empty", "-m", "reprise: r1")
+			gittest.Run(t, dir, env, "checkout", "-q", "main")
+			gittest.Run(t, dir, env, "update-ref", "refs/remotes/origin/reprise/r1", "side")
+			gittest.Run(t, dir, env, "branch", "-q", "-D", "side")
+			j := judged(t, dir, time.Now())
+			var said []string
+			for i := range j.Observed.Git.Fleet {
+				words, _ := project.OnFleet(&j.Observed.Git.Fleet[i], "r1")
+				said = append(said, words)
+			}
+			told := slices.ContainsFunc(j.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeHandedOver })
+			if len(said) != 1 || !strings.Contains(said[0], want) || told != (has != nil) {
+				t.Errorf("%q, told %v", said, told)
+			}
+		})
+	}
+}
+
 // What the fleet has worked on is not begun anew in a clone that has fetched its branch and not
 // merged it. (issue 19)
 func TestA_run_that_the_fleet_has_left_is_not_begun_again(t *testing.T) {

@@ -42,6 +42,7 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	var marks, others []reprise.FleetMark
 	var texts []string
 	left := map[string]*reprise.FleetMark{} // open and without marks, by commit
+	dirs := []string{path.Clean(dir)}       // where these have their records
 	for i, tree := range found {
 		m := reprise.FleetMark{Branch: at[i].name, Commit: at[i].hash, Merged: merged[at[i].hash]}
 		has := false
@@ -60,10 +61,21 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 			m.Left = time.Unix(0, 0) // git says when
 			left[m.Commit] = &m
 		case !m.Merged:
-			others = append(others, m)
+			files, folder, err := r.recordedIn(ctx, m.Commit, ask.Mark)
+			problem(err)
+			for _, file := range files {
+				m.File = file
+				marks, texts = append(marks, m), append(texts, m.Commit+":"+r.prefix+file)
+			}
+			if len(files) == 0 && folder != "" {
+				m.Left, dirs = time.Unix(0, 0), append(dirs, folder)
+				left[m.Commit] = &m
+			} else if len(files) == 0 && err == nil {
+				others = append(others, m)
+			}
 		}
 	}
-	r.leftOpen(ctx, git, ask, left, func(m reprise.FleetMark, text string) {
+	r.leftOpen(ctx, git, ask, left, dirs, func(m reprise.FleetMark, text string) {
 		if m.File == "" {
 			others = append(others, m)
 		} else {
@@ -78,9 +90,27 @@ func (r *Repo) onFleet(ctx context.Context, git *reprise.Git, ask Ask, refs []re
 	git.Fleet = append(marks, others...)
 }
 
+// recordedIn lists the marks that a commit has in folders of this one, which may be projects of their
+// own, and names such a folder in which anything is recorded.
+func (r *Repo) recordedIn(ctx context.Context, commit, mark string) (marks []string, folder string, err error) {
+	names, err := r.git.names(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+	dir, pattern := path.Split(mark)
+	for _, name := range names {
+		in, base := path.Split(strings.TrimPrefix(name, r.prefix))
+		if !strings.HasPrefix(name, r.prefix) || !strings.HasSuffix("/"+in, "/"+dir) {
+			continue
+		}
+		folder = path.Clean(in)
+		if is, _ := path.Match(pattern, base); is {
+			marks = append(marks, in+base)
+		}
+	}
+	return marks, folder, err
+}
+
 // leftOpen gives the marks that branches had until the fleet left their runs open, and the name
 // of what each of them said. One whose marks are not found is given without a file.
-func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map[string]*reprise.FleetMark, add func(m reprise.FleetMark, text string)) {
+func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map[string]*reprise.FleetMark, dirs []string, add func(m reprise.FleetMark, text string)) {
 	if len(left) == 0 {
 		return
 	}
@@ -92,7 +122,7 @@ func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map
 	}, "--stdin", "--no-walk")
 	r.missed("what the fleet has left open was not fully looked at", r.refusal(err))
 	told := map[string]bool{}
-	dir, pattern := path.Split(ask.Mark)
+	pattern := path.Base(ask.Mark)
 	err = r.log(ctx, r.git.stream, lines(append([]string{"^" + git.Head}, tips...)), func(e entry) {
 		m := left[e.source]
 		if m == nil || told[e.source] {
@@ -106,7 +136,7 @@ func (r *Repo) leftOpen(ctx context.Context, git *reprise.Git, ask Ask, left map
 				add(one, e.Hash+"^:"+path.Clean(r.prefix+f.Path))
 			}
 		}
-	}, "--stdin", "--first-parent", "--diff-merges=first-parent", "--diff-filter=D", "--name-status", "--no-renames", "--max-count="+strconv.Itoa(ask.MaxFileCommits), "--", path.Clean(dir))
+	}, append([]string{"--stdin", "--first-parent", "--diff-merges=first-parent", "--diff-filter=D", "--name-status", "--no-renames", "--max-count=" + strconv.Itoa(ask.MaxFileCommits), "--"}, dirs...)...)
 	r.missed("what the fleet has left open was not fully looked at", r.refusal(err))
 	for _, commit := range tips {
 		if m := left[commit]; !told[commit] {
