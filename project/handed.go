@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,7 +28,7 @@ func handedOver(r *reprise.Run, outer, branch string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: durable.StateDir},
 		Message: "it was handed to the fleet: its branch " + branch + " is the run, and this is an old copy",
-		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %[1]s`, which names the commands that continue it; once it is over, `git fetch && reprise check %[1]s` names the merge", reprise.Pasted(outer, "RUN")),
+		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it back: `reprise-fleet stop %[1]s`, which names the commands that continue it; once it is over, `git fetch && reprise check %[1]s` names the merge; where that is done in another way, such as a squash, `reprise-fleet stop %[1]s` finds it here", reprise.Pasted(outer, "RUN")),
 	}
 	return partOf(f, r, outer)
 }
@@ -49,8 +50,7 @@ func onFleet(r *reprise.Run, outer, file string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeHandedOver, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: file},
 		Message: fmt.Sprintf("the fleet has it open, as its branch says; `reprise-fleet stop %s` ends that", name),
-		Hint: fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if its server is gone for good: `reprise-fleet stop %s --server-gone`; `rm %s` takes the run over as it is here",
-			name, name, reprise.Pasted(file, "FILE")),
+		Hint:    fmt.Sprintf("`reprise-fleet status` tells where it stands; to have it here: `reprise-fleet stop %s`, then fetch and merge its branch; if its server is gone for good: `reprise-fleet stop %s --server-gone`", name, name),
 	}
 	return partOf(f, r, outer)
 }
@@ -64,9 +64,8 @@ func leftBy(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding
 		Hint:    merges(git, branch),
 	}
 	if there.State.Open() {
-		run := reprise.Pasted(there.ID, "RUN")
 		f.Message = "it was handed to the fleet, which has left it open on the branch " + branch + "; this is an old copy"
-		f.Hint = fmt.Sprintf("`reprise-fleet stop %s` names the commands that continue it in a checkout of the branch; `reprise-fleet resume %s` continues it on the fleet", run, run)
+		f.Hint = goesOn(there.ID)
 	}
 	return f
 }
@@ -76,6 +75,12 @@ func leftBy(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding
 func (j *Judgement) Contested(r *reprise.Run) bool {
 	d := j.Decisions[r]
 	return d.Contested() || d.State == reprise.NotStarted && handedAt(r) >= 0
+}
+
+// goesOn says how a run continues that the fleet has left open. Its branch has the journal, which is
+// not to be merged into another one.
+func goesOn(id string) string {
+	return fmt.Sprintf("`reprise-fleet stop %[1]s` names the commands that continue it in a checkout of the branch; `reprise-fleet resume %[1]s` continues it on the fleet", reprise.Pasted(id, "RUN"))
 }
 
 // given is the note that a run was handed over, nil if something came after it or it was not.
@@ -126,11 +131,11 @@ func wentOn(git *reprise.Git, there *reprise.Run, branch string) reprise.Finding
 		Message: fmt.Sprintf("the fleet has worked on it since, on the branch %s, which is not merged here; this is an old copy", branch),
 		Hint:    merges(git, branch),
 	}
+	if there.State.Open() {
+		f.Hint = goesOn(there.ID)
+	}
 	if strings.Contains(branch, "/"+reprise.FleetBranches) {
 		f.Hint += fmt.Sprintf("; if that is here in another way, `git branch -d -r %s` forgets the branch", name)
-	}
-	if there.State.Open() {
-		f.Hint += fmt.Sprintf("; `reprise-fleet resume %s` continues it on the fleet", reprise.Pasted(there.ID, "RUN"))
 	}
 	return f
 }
@@ -231,12 +236,10 @@ func tellLeftOpen(r *reprise.Run, git *reprise.Git, begun time.Time, known func(
 			continue
 		}
 		outer := cmp.Or(m.Run, r.ID)
-		run := reprise.Pasted(outer, "RUN")
 		r.Report(partOf(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Source: reprise.Source{File: r.Path},
 			Message: fmt.Sprintf("the fleet has left it open on the branch %s, which is not merged here", m.Branch),
-			Hint: fmt.Sprintf("`git merge %s` brings it here; `reprise-fleet resume %s` continues it on the fleet; `reprise resume %s --option continue` works on it here, which the fleet knows once it is pushed",
-				reprise.Pasted(m.Branch, "BRANCH"), run, reprise.Pasted(r.ID, "RUN")),
+			Hint:    goesOn(outer) + fmt.Sprintf("; `reprise resume %s --option continue` works on it here, which the fleet knows once it is pushed", reprise.Pasted(r.ID, "RUN")),
 		}, r, outer))
 	}
 }
@@ -280,6 +283,35 @@ func unpushed(m reprise.FleetMark, r *reprise.Run, outer string) reprise.Finding
 		f.Hint += fmt.Sprintf("; or `reprise-fleet resume %s` in this clone, which takes along what is committed", reprise.Pasted(outer, "RUN"))
 	}
 	return f
+}
+
+// tellUnfetched reports the runs that the fleet's server has open, by their branches, and of which no
+// branch here says so: what they do, and which runs here that concerns, is not known until it is
+// fetched.
+func (j *Judgement) tellUnfetched(runs []*reprise.Run, open map[string]string) {
+	for _, branch := range slices.Sorted(maps.Keys(open)) {
+		id := open[branch]
+		of := func(m reprise.FleetMark) bool {
+			return m.File != "" && m.Left.IsZero() && strings.HasSuffix("/"+m.Branch, "/"+branch)
+		}
+		here := slices.IndexFunc(runs, func(r *reprise.Run) bool { return r.ID == id })
+		if j.Observed.Git == nil || slices.ContainsFunc(j.Observed.Git.Fleet, of) || here >= 0 && handedAt(runs[here]) >= 0 {
+			continue
+		}
+		name := reprise.Pasted(branch, "BRANCH")
+		f := reprise.Finding{
+			Code: reprise.CodeHandedOver, Severity: reprise.Info, Subject: id, Source: reprise.Source{File: durable.StateDir},
+			Message: "the fleet has " + id + " open, as its server says, and its branch was not fetched here since",
+			Hint:    fmt.Sprintf("`git fetch origin +refs/heads/%s:refs/remotes/origin/%s` tells which work that is", name, name),
+		}
+		j.Unfetched = append(j.Unfetched, f)
+		if here < 0 {
+			j.Findings = append(j.Findings, f)
+			continue
+		}
+		f.Severity = reprise.Blocking
+		runs[here].Report(f)
+	}
 }
 
 // handInside reports what is inside a run that is handed over as handed over with it.
@@ -328,16 +360,14 @@ func Inside(fsys fs.FS, outer *reprise.Run) (out []reprise.Ref) {
 
 // OnFleet says what is known of a run on a branch of the fleet, and the command that goes on with it.
 func OnFleet(m *reprise.FleetMark, name string) (words, way string) {
-	run, branch := reprise.Pasted(name, "RUN"), reprise.Pasted(m.Branch, "BRANCH")
-	switch {
+	switch run := reprise.Pasted(name, "RUN"); {
 	case !m.Left.IsZero():
-		return "the fleet has left it open on the branch " + m.Branch,
-			fmt.Sprintf("`git merge %s` brings it here; `reprise-fleet resume %s` continues it on the fleet, `reprise-fleet stop %s` names the commands that continue it in a checkout of the branch", branch, run, run)
+		return "the fleet has left it open on the branch " + m.Branch, goesOn(name)
 	case m.File != "":
 		return "the fleet works on it, on the branch " + m.Branch,
 			fmt.Sprintf("`reprise-fleet resume %s` follows it; to have it here: `reprise-fleet stop %s`, which names the commands that continue it", run, run)
 	}
-	return "the fleet has finished it on the branch " + m.Branch, fmt.Sprintf("`git merge %s` brings it here", branch)
+	return "the fleet has finished it on the branch " + m.Branch, fmt.Sprintf("`git merge %s` brings it here", reprise.Pasted(m.Branch, "BRANCH"))
 }
 
 // onlyFleet gives the runs that the fleet has, or has left open, as branches say that were fetched and are

@@ -62,6 +62,9 @@ type JudgeOptions struct {
 	// From is the step at which a person wants to restart. Missing output of that step,
 	// and of those resting on it, is then no problem.
 	From string
+	// OnServer returns the runs that the fleet's server has open, by their branches; it may be
+	// nil.
+	OnServer func() map[string]string
 	// Environ says where git and the stores of agent CLIs are; nil means the environment
 	// of this process.
 	Environ []string
@@ -86,6 +89,8 @@ type Judgement struct {
 	Decisions map[*reprise.Run]reprise.Decision
 	// views are what the decisions are based on.
 	views map[*reprise.Run]*View
+	// Unfetched tell of the runs that only the fleet's server says are open.
+	Unfetched []reprise.Finding
 	// Verified is the result of the Verify command, nil if none was run.
 	Verified *evidence.Outcome
 
@@ -154,6 +159,9 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		}
 		world.Apply(r, set)
 		j.views[r].Again = forgetRedone(r, opts.From)
+	}
+	if opts.OnServer != nil {
+		j.tellUnfetched(runs, opts.OnServer())
 	}
 	handInside(files, runs)
 	j.tellUnpushed(files, runs)

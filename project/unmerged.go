@@ -61,11 +61,15 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, here reprise.Ref, g
 			r.Findings[handedAt(r)] = leftBy(git, there, u.Branch)
 			continue
 		}
+		done := doneIn(there, r)
+		if fleets && there.State == reprise.Complete && len(done) == 0 {
+			continue // it has come here in another way, as with a squash merge
+		}
 		if fleets { // what it did there need not be a step: a gate, an answer, an attempt that failed
 			r.Report(wentOn(git, there, u.Branch))
 			told[u.Branch] = true
 			delete(named, u.Branch)
-		} else if done := doneIn(there, r); len(done) > 0 {
+		} else if len(done) > 0 {
 			report(u.Branch, fmt.Sprintf("branch %s is not merged here and is further along: %s", u.Branch, wereFinished(done)))
 			delete(named, u.Branch)
 		}

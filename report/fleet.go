@@ -15,6 +15,9 @@ type Fleet struct {
 	Remote     string     `json:"remote,omitempty" jsonschema:"why the git remote could not be asked: where a run went on after the fleet left it, its state may be an older one"`
 }
 
+// FleetOpen is the state of a run whose workflow is open.
+const FleetOpen = "open"
+
 // FleetRun is one run of the fleet.
 type FleetRun struct {
 	ID        string      `json:"id"`

@@ -12,6 +12,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/project"
+	"reprise/report"
 )
 
 // Asking is the only run that asks something, "" if none does. The error is an
@@ -24,7 +25,7 @@ func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
 	var names []string
 	for _, r := range list.Runs {
 		switch {
-		case r.State == "open" && r.Problem != "":
+		case r.State == report.FleetOpen && r.Problem != "":
 			return "", &UntoldError{r.ID, r.Problem}
 		case len(r.Questions) > 0:
 			names = append(names, r.ID)

@@ -261,7 +261,7 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 // Run tells what the server knows of one run, and what the run says itself. The error is a
 // *NoWorkerError if no worker is there to tell that.
 func (f *Fleet) Run(ctx context.Context, name string) (s report.FleetRun, state State, err error) {
-	s = report.FleetRun{ID: name, Branch: Branch(name), State: "open"}
+	s = report.FleetRun{ID: name, Branch: Branch(name), State: report.FleetOpen}
 	state, err = f.look(ctx, &s, listPatience)
 	return s, state, err
 }

@@ -300,6 +300,22 @@ steps:
 	if r := s.fleet("run", "other.yaml", "--id", "open", "--detach"); r.code != 2 || !strings.Contains(r.err, "the run open is of flow.yaml") {
 		t.Errorf("another file under the same name: %+v", r)
 	}
+	// A clone that does not fetch its branch is told by the server alone.
+	narrow := filepath.Join(s.dir, "narrow")
+	s.must(exec.Command("git", "clone", "-q", "--single-branch", s.remote, narrow))
+	if r := s.program(plain, "check", "-C", narrow); r.code != 11 || !strings.Contains(r.out, "the fleet has open open") {
+		t.Errorf("check where its branch was not fetched: %+v", r)
+	}
+	r := s.program(plain, "run", "flow.yaml", "--trust", "--mode", "autopilot", "-C", narrow)
+	if r.code != 11 || !strings.Contains(r.err, "its branch was not fetched here") {
+		t.Errorf("run where its branch was not fetched: %+v", r)
+	}
+	_, way, _ := strings.Cut(r.err, "`")
+	way, _, _ = strings.Cut(way, "`")
+	s.must(exec.Command("sh", "-c", "cd "+narrow+" && "+way))
+	if r := s.program(plain, "run", "flow.yaml", "--trust", "--mode", "autopilot", "-C", narrow); r.code != 11 || !strings.Contains(r.err, "open is such a run: the fleet works on it") {
+		t.Errorf("run once it was fetched: %+v", r)
+	}
 	s.git("fetch", "-q", "origin")
 	s.git("checkout", "-q", "reprise/open")
 	for _, dir := range []string{s.clone, s.checkout("open")} {
@@ -310,8 +326,8 @@ steps:
 		}
 	}
 	s.git("checkout", "-q", "main")
-	r := s.fleet("stop", "open")
-	_, way, _ := strings.Cut(r.out, "in a checkout: `")
+	r = s.fleet("stop", "open")
+	_, way, _ = strings.Cut(r.out, "in a checkout: `")
 	way, _, _ = strings.Cut(way, "`")
 	if r.code != 0 || way == "" || strings.Contains(way, "--trust") || !strings.Contains(way, "worktree add "+s.dir+"/open reprise/open") {
 		t.Fatal(r)

@@ -26,7 +26,7 @@ func TestPlain_reprise_knows_a_run_of_which_it_has_the_branch_alone(t *testing.T
 		again bool // another run of the file is begun
 	}{
 		"at work":   {"a", false, "works on it", "`reprise-fleet resume r`", false},
-		"left open": {"a", true, "has left it open", "`git merge origin/reprise/r`", false},
+		"left open": {"a", true, "has left it open", "`reprise-fleet stop r` names the commands", false},
 		"finished":  {"abc", false, "has finished it", "`git merge origin/reprise/r`", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,7 +80,7 @@ func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) 
 		out[i] = report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
 		ask.Go(func() {
 			if s := &out[i]; e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-				s.State = "open"
+				s.State = report.FleetOpen
 				_, _ = f.look(ctx, s, patience) // it notes the problem
 			} else {
 				at := e.GetCloseTime().AsTime()
@@ -92,8 +92,8 @@ func (f *Fleet) list(ctx context.Context, begin string, patience time.Duration) 
 	ask.Wait()
 	remote := f.since(ctx, out, patience)
 	slices.SortStableFunc(out, func(a, b report.FleetRun) int {
-		if (a.State == "open") != (b.State == "open") {
-			return map[bool]int{true: -1, false: 1}[a.State == "open"]
+		if (a.State == report.FleetOpen) != (b.State == "open") {
+			return map[bool]int{true: -1, false: 1}[a.State == report.FleetOpen]
 		}
 		return b.Started.Compare(a.Started)
 	})

@@ -22,7 +22,7 @@ func (f *Fleet) since(ctx context.Context, runs []report.FleetRun, patience time
 	over := 0
 	for i := range runs {
 		switch runs[i].State {
-		case "open":
+		case report.FleetOpen:
 		case reprise.Complete.String():
 			over++
 		default:

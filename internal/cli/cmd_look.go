@@ -322,7 +322,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		return err
 	}
 	root, below := project.Locate(dir)
-	opts.Distrusts = a.distrusts(root)
+	opts.Distrusts, opts.OnServer = a.distrusts(root), a.onServer(ctx, root)
 	found, err := a.judge(ctx, dir, opts)
 	if err != nil {
 		return err

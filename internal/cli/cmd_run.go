@@ -270,6 +270,9 @@ func (s *job) begin(b beginning) error {
 	case len(list) > 1:
 		return s.several("resume", list)
 	}
+	if err := unfetched(found, "run "+cmp.Or(b.file, string(b.kind)), func(reprise.Finding) bool { return true }); err != nil {
+		return err
+	}
 	if m := found.Away(b.kind, *b.goal, b.file); m != nil {
 		words, way := project.OnFleet(m, m.Run)
 		return fail(exitBlocked, way+"; --id NAME begins another one here", "run %s: %s is such a run: %s; a second one would do its work twice", cmp.Or(b.file, string(b.kind)), m.Run, words)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"reprise"
@@ -67,6 +68,24 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 		}
 	}
 	return &unknown
+}
+
+// onServer asks, at once and while other work is done, which runs the fleet's server has open, by
+// their branches. What it cannot tell, status says.
+func (a *app) onServer(ctx context.Context, root string) func() map[string]string {
+	told := make(chan map[string]string, 1)
+	go func() {
+		open := map[string]string{}
+		if f := a.fleet(ctx, root); f != nil {
+			for _, r := range f.Runs {
+				if r.State == report.FleetOpen {
+					open[r.Branch] = r.ID
+				}
+			}
+		}
+		told <- open
+	}()
+	return sync.OnceValue(func() map[string]string { return <-told })
 }
 
 // hasProfile reports whether there is a profile file of Temporal, which may name a server.
