@@ -61,10 +61,12 @@ const HandedOver = "handed over"
 
 // HandingOver is the outcome of an EngineLeft before the run is pushed to the branch Text of the
 // remote. While nothing comes after it, whether that arrived is not known. NotHandedOver takes it
-// back: nothing was pushed.
+// back: nothing was pushed. CameBack ends a hand-over: the fleet has finished the run, and the files
+// here have all that it did.
 const (
 	HandingOver   = "handing over"
 	NotHandedOver = "not handed over"
+	CameBack      = "came back"
 )
 
 // AwaitsLimit and AwaitsOutage are the outcomes of a StepDeferred that say what is waited for.

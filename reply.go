@@ -29,10 +29,9 @@ type Asked struct {
 	Text    string   `json:"text"`
 	Subject string   `json:"subject,omitempty"` // a gap, a task group
 	Options []string `json:"options,omitempty"`
-	// Closed is for our own questions and Own for those of agents; see Question. Grant is
-	// for questions about a refused call, which are Denied, where something is known that
-	// would allow it; an agent's reply cannot set them.
-	// About are the steps that one of our own questions is about, where it is about steps.
+	// Closed and About are for our own questions and Own for those of agents; see Question.
+	// Grant is for questions about a refused call, which are Denied, where something is known
+	// that would allow it; an agent's reply cannot set them.
 	Closed bool     `json:"-"`
 	About  []string `json:"-"`
 	Own    string   `json:"-"`

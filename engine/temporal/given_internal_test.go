@@ -217,3 +217,42 @@ func TestA_run_that_the_server_forgot_is_told_by_its_branch(t *testing.T) {
 		t.Errorf("%+v, %v", told, err)
 	}
 }
+
+// A run that was handed over with an attempt under way, and came back by a squash merge after which its
+// branch was deleted, is an old copy until the fleet's program is asked: that finds in the history here
+// what the fleet left. Where that is not here, it stays one. (issue 19)
+func TestA_run_that_came_back_by_a_squash_merge_is_found_here(t *testing.T) {
+	t.Parallel()
+	for _, merged := range []bool{true, false} {
+		s := newShared(t)
+		s.given()
+		id := s.run.Ref.ID
+		s.git(s.clone, "fetch", "-q", "origin")
+		s.git(s.clone, "checkout", "-q", "--detach", "origin/"+Branch(id))
+		list := filepath.Join(s.clone, "specs", "003-z", "tasks.md")
+		text, err := os.ReadFile(list)
+		if err == nil {
+			err = os.WriteFile(list, []byte(strings.ReplaceAll(string(text), "[ ]", "[x]")), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.git(s.clone, "rm", "-q", "-r", "--cached", "--ignore-unmatch", journalDir)
+		s.saved(reprise.OverSubject(id))
+		over := strings.TrimSpace(s.git(s.clone, "rev-parse", "HEAD"))
+		s.git(s.clone, "push", "-q", "origin", "HEAD:refs/heads/"+Branch(id), "HEAD:"+lastOf("refs/heads/"+Branch(id)))
+		s.git(s.clone, "checkout", "-q", "main")
+		if merged {
+			s.git(s.clone, "merge", "-q", "--squash", over)
+			s.git(s.clone, "commit", "-q", "-m", "feat: z (#1)")
+		}
+		s.git(s.clone, "push", "-q", "origin", ":"+Branch(id))
+		in, err := s.fleet.CameBack(t.Context(), id)
+		if err != nil || (len(in) == 1) != merged {
+			t.Fatalf("merged %v: in %v, %v", merged, in, err)
+		}
+		if s.noted(s.clone) == merged {
+			t.Errorf("merged %v: what the clone says of the hand-over", merged)
+		}
+	}
+}

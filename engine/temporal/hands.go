@@ -345,6 +345,7 @@ type asked struct {
 	ID, Text, Subject string
 	Options           []string
 	Closed            bool
+	About             []string `json:",omitempty"`
 	Own               string
 	Grant             *reprise.Grant
 	Denied            bool

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -18,7 +20,7 @@ import (
 
 // isNote reports whether an event is a note about handing a run over, and nothing that was done.
 func isNote(ev *reprise.Event) bool {
-	return ev.Kind == reprise.EngineLeft && slices.Contains([]string{reprise.HandedOver, reprise.HandingOver, reprise.NotHandedOver}, ev.Outcome)
+	return ev.Kind == reprise.EngineLeft && slices.Contains([]string{reprise.HandedOver, reprise.HandingOver, reprise.NotHandedOver, reprise.CameBack}, ev.Outcome)
 }
 
 // note has every copy say that the fleet has the run, or is about to, also one with nothing on
@@ -117,3 +119,63 @@ func (h *handing) takeBack(ctx context.Context) (err error) {
 	}
 	return err
 }
+
+// CameBack has the copies of the clone whose history has the files of a run as the fleet left it when
+// it had finished it say that they are no old ones, and names them: it came back, if not by a merge of
+// its branch.
+func (f *Fleet) CameBack(ctx context.Context, run string) (in []string, err error) {
+	err = f.apart(func(m *Mirror) error {
+		kept := lastOf("refs/heads/" + Branch(run))
+		found, err := m.Fetch(ctx, kept)
+		if err != nil || found[kept] == "" {
+			return err
+		}
+		last, err := m.Checkout(ctx, found[kept], "reprise-look")
+		if err != nil {
+			return err
+		}
+		defer last.Close()
+		if subject, err := git(ctx, last.Dir, nil, "log", "-1", "--format=%s"); err != nil || subject != reprise.OverSubject(run) {
+			return err
+		}
+		h := &handing{Fleet: f, mirror: m}
+		defer h.release()
+		if h.ref, err = f.findIn(ctx, last.Dir, run); err != nil {
+			return err
+		}
+		state := path.Join(f.Folder, h.ref.Path)
+		as, err := git(ctx, last.Dir, nil, "rev-parse", "HEAD:"+state)
+		if err != nil {
+			return err
+		}
+		if h.copies, err = f.copies(ctx, run); err != nil {
+			return err
+		}
+		for _, c := range h.copies {
+			if err := h.read(c); err != nil {
+				return err
+			}
+			if c.dir == "" || c.last != reprise.HandedOver {
+				continue
+			}
+			commits, err := git(ctx, c.dir, nil, "log", fmt.Sprintf("--max-count=%d", maxCameBack), "--format=%H", "--", ":(top,literal)"+state)
+			if err != nil {
+				return err
+			}
+			for commit := range strings.FieldsSeq(commits) {
+				if is, err := git(ctx, c.dir, nil, "rev-parse", commit+":"+state); err == nil && is == as {
+					if err := h.noteIn(ctx, c, reprise.CameBack); err != nil {
+						return err
+					}
+					in = append(in, c.dir)
+					break
+				}
+			}
+		}
+		return nil
+	})
+	return in, err
+}
+
+// maxCameBack bounds how many commits that changed the files of a run are looked at.
+const maxCameBack = 1000

@@ -43,7 +43,10 @@ func (a *app) stop() *cobra.Command {
 				<-told // it asks the server
 			}
 			over, is := errors.AsType[*temporal.OverError](err)
-			if err != nil && !is || is && over.State == reprise.Complete.String() {
+			if is && over.State == reprise.Complete.String() {
+				return errors.Join(err, a.cameBack(cmd.Context(), fleet, run))
+			}
+			if err != nil && !is {
 				return err
 			}
 			if is {
@@ -58,6 +61,15 @@ func (a *app) stop() *cobra.Command {
 	cmd.Flags().BoolVar(&lost, "lost", false, "with --server-gone: no worker has an attempt any more that has pushed nothing")
 	cmd.Flags().DurationVar(&within, "within", time.Minute, "how long to wait until it is stopped; it is told to stop all the same")
 	return cmd
+}
+
+// cameBack says which copies of a run that is over have what was done, and are no old ones any more.
+func (a *app) cameBack(ctx context.Context, fleet *temporal.Fleet, run string) error {
+	in, err := fleet.CameBack(ctx, run)
+	for _, dir := range in {
+		fmt.Fprintf(a.out, "What the fleet did of it is in %s, which is no old copy of it any more.\n", cli.Plain(dir))
+	}
+	return err
 }
 
 // cwd is the current folder, "" if that is not known: commands name the clone then.
