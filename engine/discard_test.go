@@ -80,7 +80,7 @@ func TestX7_an_undo_that_was_begun_is_ended_first(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(e.Dir, ".reprise/undo"), []byte("000001"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil || !strings.Contains(err.Error(), "`reprise undo 000001` finishes it") {
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil || !strings.Contains(err.Error(), "resume anything here: it is not safe: an undo was started here and not finished; `reprise undo 000001` finishes it") {
 		t.Errorf("resume: %v", err)
 	}
 	if _, err := (upkeep.Tender{Dir: e.Dir, Now: time.Now()}).Undo(t.Context(), "000001", upkeep.UndoChoice{}); err != nil {
