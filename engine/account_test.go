@@ -14,7 +14,7 @@ func TestX8_whose_limit_holds(t *testing.T) {
 		"tests":  {Name: "tests", Preset: "command"},
 		"shared": {Name: "tests", Preset: "command", Account: "shared"},
 	} {
-		if got := accountOf(s); got != want {
+		if got, _ := accountOf(s); got != want {
 			t.Errorf("%+v: %q, want %q", s, got, want)
 		}
 	}

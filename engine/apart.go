@@ -214,7 +214,8 @@ func (w *work) end(ctx context.Context, at Elsewhere) (*Summary, error) {
 	w.sum.Limits = maps.Clone(w.hist.Limits)
 	accounts := w.Accounts()
 	maps.DeleteFunc(w.sum.Limits, func(account string, until time.Time) bool {
-		return !w.believed(until).After(w.Now()) || !slices.Contains(accounts, account)
+		_, shared := accounts[account]
+		return !w.believed(until).After(w.Now()) || !shared
 	})
 	return w.sum, nil
 }
@@ -326,15 +327,18 @@ func (e *Engine) alone(ctx context.Context, ref reprise.Ref, at Elsewhere, told 
 	}
 }
 
-// Accounts are the accounts that usage limits of the agents in the settings close. A limit
-// of any other account concerns one run alone.
-func (e *Engine) Accounts() (out []string) {
+// Accounts are the accounts that usage limits of the agents in the settings close, and whether
+// each is one of this project alone: that of a plain command to which the settings give none. A
+// limit of any other account concerns one run alone.
+func (e *Engine) Accounts() map[string]bool {
+	out := map[string]bool{}
 	for _, a := range e.Settings.Agents {
-		if account := accountOf(a); !slices.Contains(out, account) {
-			out = append(out, account)
+		account, own := accountOf(a)
+		if others, known := out[account]; known {
+			own = own && others
 		}
+		out[account] = own
 	}
-	slices.Sort(out)
 	return out
 }
 

@@ -89,6 +89,7 @@ func (w *work) turns(ctx context.Context) error {
 				w.tell(Progress{Kind: Working})
 				return w.finish(w.decide(), op.Until)
 			}
+			w.sum.Account = w.closedBy(op.Until)
 			if err := w.do(ctx, op); err != nil {
 				return w.drain(ctx, err)
 			}
@@ -407,11 +408,7 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	if !wake.IsZero() && d.Action == reprise.Start {
 		s.Action, s.Until = reprise.Wait, wake
 		s.Reasons = append([]string{UntilWords(wake)}, s.Reasons...)
-		for account, until := range w.hist.Limits {
-			if until.Equal(wake) {
-				s.Account = account
-			}
-		}
+		s.Account = w.closedBy(wake)
 		if s.State == reprise.Interrupted || s.State == reprise.NotStarted {
 			s.State = reprise.Waiting
 		}

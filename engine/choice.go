@@ -42,8 +42,11 @@ func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
 func (w *work) choosable(l look) error {
 	if _, known := ways[w.choice.Option]; !known || !w.offers(l, w.choice.Option) {
 		e := &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.Decision.Options(l.Run))}
-		if e.Option == reprise.OptionSkipGroup {
+		switch e.Option {
+		case reprise.OptionSkipGroup:
 			e.Why = l.Run.NoGroup()
+		case reprise.OptionNow:
+			e.Why = "it waits for no limit"
 		}
 		return e
 	}
@@ -64,6 +67,8 @@ func (w *work) offers(l look, option string) bool {
 		return true
 	case option == reprise.OptionFresh:
 		return l.Run.Refreshable()
+	case option == reprise.OptionNow && len(w.keptBy(l)) > 0:
+		return true
 	}
 	return slices.Contains(keysOf(options), option)
 }

@@ -84,6 +84,9 @@ type Engine struct {
 
 	// Closed are the accounts that a limit closes, as others know, and until when.
 	Closed map[string]time.Time
+	// Opened are the accounts that a person opened for all who wait for them, as others know:
+	// what a run has on record of a limit that closed one does not count.
+	Opened []string
 	// InPlace makes attempts work in the project's own checkout where they would have one
 	// of the run's: the whole checkout is the run's own.
 	InPlace bool
@@ -131,7 +134,9 @@ type Summary struct {
 	Account   string
 	// Limits are the accounts that limits close on record for all runs, and until when.
 	// Only TakeEnd fills them in.
-	Limits   map[string]time.Time
+	Limits map[string]time.Time
+	// Opened are the accounts that a person opened who said to try now.
+	Opened   []string
 	Findings []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.
 	Refused []error

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"reprise"
@@ -24,19 +26,20 @@ func (w *work) account(a reprise.Assignment) string {
 	if err != nil {
 		return "" // starting it says why
 	}
-	return accountOf(s)
+	account, _ := accountOf(s)
+	return account
 }
 
 // accountOf names the account of an agent: the configured one; else one for each known
-// kind, and one for each other command.
-func accountOf(s settings.Agent) string {
+// kind, and one for each other command, which is one of its own.
+func accountOf(s settings.Agent) (account string, own bool) {
 	switch {
 	case s.Account != "":
-		return s.Account
+		return s.Account, false
 	case s.Preset == "" || s.Preset == agent.Command:
-		return s.Name
+		return s.Name, true
 	}
-	return s.Preset
+	return s.Preset, false
 }
 
 // recallLimits closes the accounts that are closed on record. When the time is over, one
@@ -79,6 +82,57 @@ func (w *work) closedUntil(a reprise.Assignment) time.Time {
 		}
 	}
 	return until
+}
+
+// closedBy is the account that a limit closes until a time, "" if that is not known.
+func (w *work) closedBy(until time.Time) (account string) {
+	for _, limits := range []map[string]time.Time{w.Closed, w.hist.Limits} {
+		for a, ends := range limits {
+			if ends.Equal(until) && (account == "" || a < account) {
+				account = a
+			}
+		}
+	}
+	return account
+}
+
+// keptBy are the accounts that limits close, as others know, and that keep from being started
+// what comes next.
+func (w *work) keptBy(l look) (out []string) {
+	for _, u := range l.Decision.Units {
+		a, err := w.assign(u)
+		if err != nil {
+			continue // starting it says why
+		}
+		if account := w.account(a); w.believed(w.Closed[account]).After(w.Now()) && !slices.Contains(out, account) {
+			out = append(out, account)
+		}
+	}
+	return out
+}
+
+// openedSince reports whether a person opened an account for all who wait for it, that a limit
+// closed on record.
+func (w *work) openedSince() bool {
+	return slices.ContainsFunc(w.Opened, func(account string) bool { return w.believed(w.hist.Limits[account]).After(w.Now()) })
+}
+
+// openAccounts opens the accounts that the run waits for: a person said to try now. With that on record,
+// those of its own are open.
+func (w *work) openAccounts(l look) {
+	w.sum.Opened = w.keptBy(l)
+	for account := range w.hist.Limits {
+		if !slices.Contains(w.sum.Opened, account) {
+			w.sum.Opened = append(w.sum.Opened, account)
+		}
+	}
+	slices.Sort(w.sum.Opened)
+	e := *w.Engine
+	e.Closed = maps.Clone(e.Closed)
+	for _, account := range w.sum.Opened {
+		delete(e.Closed, account)
+	}
+	w.Engine = &e
 }
 
 // WaitWords say what a run waits for that is not looked at again before a time, "" if that

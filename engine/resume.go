@@ -63,6 +63,9 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
+	if w.choice.Option == "" && w.openedSince() && w.offers(look, reprise.OptionNow) {
+		w.choice.Option = reprise.OptionNow
+	}
 	if sum := w.comesToNothing(ctx, look); sum != nil {
 		return sum, nil
 	}
@@ -287,6 +290,9 @@ func (w *work) recordResumed(ctx context.Context, l look) error {
 		return err
 	}
 	w.sum.Snapshot = snap
+	if w.choice.Option == reprise.OptionNow {
+		w.openAccounts(l)
+	}
 	if err := w.lift(); err != nil {
 		return err
 	}

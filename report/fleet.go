@@ -31,10 +31,19 @@ type FleetRun struct {
 	Stopping  bool        `json:"stopping,omitempty" jsonschema:"it was told to stop, and something of it is still at work or not on its branch"`
 	Questions []Question  `json:"questions" jsonschema:"what it asks"`
 	Until     *time.Time  `json:"until,omitempty" jsonschema:"when it looks again by itself"`
+	Account   string      `json:"account,omitempty" jsonschema:"what a limit closed that it waits for; absent if it waits for none or that is not known"`
+	Met       *FleetLimit `json:"met,omitempty" jsonschema:"who met that limit; absent if the server does not know"`
 	Problem   string      `json:"problem,omitempty" jsonschema:"why it is not known where the run stands"`
 	Stuck     string      `json:"stuck,omitempty" jsonschema:"why what is to be decided or landed is tried again"`
 	// Failed are attempts whose step was not accepted since.
 	Failed []FleetFailure `json:"failed,omitempty" jsonschema:"attempts that failed and whose step was not accepted since, with the last words of the agent; of an open run the last attempt of each step"`
+}
+
+// FleetLimit is a usage limit, and who met it.
+type FleetLimit struct {
+	Repository string    `json:"repository,omitempty" jsonschema:"the identity of the repository of the run that met it; absent if that is not known"`
+	Run        string    `json:"run,omitempty" jsonschema:"the run that met it; absent if that is not known"`
+	At         time.Time `json:"at" jsonschema:"when it was met"`
 }
 
 // FleetFailure is an attempt that failed, and why.

@@ -190,8 +190,7 @@ func (a *Activities) prepare(ctx context.Context, at moment, t *turn, carried *e
 		return lasting(err)
 	}
 	t.e.Parallel, t.e.Hands, t.e.Carried, t.e.Kept, t.e.Still = t.run.Parallel, t.hands, carried, &a.kept, t.checkout.still
-	t.e.Closed, err = a.closed(ctx, t.e)
-	return err
+	return limits(ctx, a.Client, t.run.Repo, t.e)
 }
 
 // clock is the server's clock: that of the machine may be wrong.
@@ -289,6 +288,15 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 			}
 			t.keeps = slices.DeleteFunc(t.keeps, func(k keptAway) bool { return again(k.Step) })
 			sum, err = t.e.Resume(ctx, t.run.Ref, in.Run.Choice)
+			if none, is := errors.AsType[*engine.OptionError](err); is && none.Option == reprise.OptionNow {
+				t.run.Choice.Option = "" // the limit ended meanwhile, which is what was wanted
+				sum, err = t.e.Resume(ctx, t.run.Ref, t.run.Choice)
+			}
+			if in.Run.Choice.Option == reprise.OptionNow && sum != nil {
+				if wrong := a.open(ctx, t, sum.Opened); wrong != nil {
+					return wrong
+				}
+			}
 		}
 		return t.decided(d, sum, err)
 	})
@@ -330,7 +338,7 @@ func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
 			t.keeps = nil
 		}
 	}
-	d.Questions = newQuestions(sum.Questions, t.e.Carried.Waits)
+	d.Account, d.Questions = sum.Account, newQuestions(sum.Questions, t.e.Carried.Waits)
 	return nil
 }
 
@@ -382,7 +390,7 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 				l.Failed[i].Text += ": " + said
 			}
 		}
-		return a.close(ctx, landed)
+		return a.close(ctx, t, landed)
 	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
 	l.Last = pushed
 	return l, marked(err)
@@ -450,46 +458,6 @@ func brief(steps []report.WorkStep) []report.WorkStep {
 func oneLine(text string) string {
 	words := []rune(strings.Join(strings.Fields(text), " "))
 	return string(words[:min(len(words), 80)])
-}
-
-// accountID is the workflow of an account.
-func accountID(account string) string { return "reprise-account:" + account }
-
-// closed asks the server which accounts a limit closes.
-func (a *Activities) closed(ctx context.Context, e *engine.Engine) (map[string]time.Time, error) {
-	out := map[string]time.Time{}
-	for _, account := range e.Accounts() {
-		if a.Client == nil {
-			break // no one to ask
-		}
-		d, err := a.Client.DescribeWorkflowExecution(ctx, accountID(account), "")
-		if isNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		var until time.Time
-		if memo := d.GetWorkflowExecutionInfo().GetMemo().GetFields()[untilMemo]; memo != nil && json.Unmarshal(memo.GetData(), &until) == nil && until.After(e.Now()) {
-			out[account] = until
-		}
-	}
-	return out, nil
-}
-
-// close tells all runs that a limit closed an account.
-func (a *Activities) close(ctx context.Context, sum *engine.Summary) error {
-	for account, until := range sum.Limits {
-		if a.Client == nil {
-			break // no one to tell
-		}
-		_, err := a.Client.SignalWithStartWorkflow(ctx, accountID(account), ClosedSignal, until,
-			client.StartWorkflowOptions{TaskQueue: a.queue}, AccountWorkflow, until)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func isNotFound(err error) bool {

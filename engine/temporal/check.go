@@ -23,6 +23,12 @@ import (
 func (f *Fleet) Check(ctx context.Context, ref reprise.Ref, c engine.Choice) error {
 	_, err := f.onBranch(ctx, ref.ID, func(at *Checkout, was turned) error {
 		err := f.checkIn(ctx, at.Dir, ref, c)
+		root := filepath.Join(at.Dir, filepath.FromSlash(f.Folder))
+		if err == nil && c.Option != "" {
+			if _, _, err = unmark(root); err == nil { // they speak to others
+				err = f.offers(ctx, root, ref, c)
+			}
+		}
 		if over, is := errors.AsType[*OverError](err); is && was.Journal == "" && over.State == reprise.Complete.String() {
 			return nil // whoever finished it was not the fleet, which has to settle that
 		}

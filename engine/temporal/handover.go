@@ -36,6 +36,9 @@ func (f *Fleet) Resume(ctx context.Context, ref reprise.Ref, c engine.Choice) (r
 			return f.Check(ctx, ref, c)
 		}
 		err := f.checkIn(ctx, best.dir, ref, c)
+		if err == nil {
+			err = f.offers(ctx, filepath.Join(best.dir, filepath.FromSlash(f.Folder)), ref, c)
+		}
 		if _, over := errors.AsType[*OverError](err); over && there {
 			return nil // what was done here comes to the branch
 		}

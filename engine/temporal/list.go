@@ -223,7 +223,10 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 		s.Questions = append(s.Questions, q.Question)
 	}
 	if !state.Until.IsZero() {
-		s.Until = &state.Until
+		s.Until, s.Account = &state.Until, state.Account
+		if is := f.closedBy(ctx, state.Account); !is.Until.IsZero() {
+			s.Met = &report.FleetLimit{Repository: is.Met.Repo, Run: is.Met.Run, At: is.At}
+		}
 	}
 	for _, w := range state.AtWork {
 		b, started := beats[keyOf(w.Elsewhere)]

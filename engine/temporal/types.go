@@ -20,7 +20,9 @@ const (
 	AnswerUpdate    = "answer"
 	StateQuery      = "state"
 	ClosedSignal    = "closed"
+	OpenedSignal    = "opened"
 	untilMemo       = "until"
+	metMemo         = "met"
 	stoppedText     = "stopped"
 )
 
@@ -111,6 +113,8 @@ type DecideInput struct {
 type Decision struct {
 	Starts []Start
 	Until  time.Time // when to look again, zero for not before something ends
+	// Account is what a limit closed that lasts until then, "" if that is not known.
+	Account string `json:",omitempty"`
 	// Left is why nothing more is done now; nil while something is at work.
 	Left      *report.Summary
 	Questions []Question
@@ -191,6 +195,7 @@ type State struct {
 	// Answering is how many of them were answered a moment ago, and are not decided on yet.
 	Answering int `json:",omitempty"`
 	Until     time.Time
+	Account   string `json:",omitempty"` // what a limit closed that lasts until then
 	Accepted  int
 	// Failed are the last attempts of steps that failed and were not accepted since.
 	Failed []report.FleetFailure `json:",omitempty"`

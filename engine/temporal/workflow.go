@@ -30,6 +30,8 @@ type run struct {
 	taken     map[string]bool   // answers that were
 	questions []Question
 	until     time.Time
+	account   string                         // what a limit closed until then, "" if that is not known
+	opened    workflow.ReceiveChannel        // tells that a person opened an account
 	failed    map[string]report.FleetFailure // of steps that were not accepted since
 	landings  int
 	joined    bool // a landing tells what comes next
@@ -42,6 +44,7 @@ func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
 	if err := r.listen(ctx); err != nil {
 		return nil, err
 	}
+	r.opened = workflow.GetSignalChannel(ctx, OpenedSignal)
 	r.joined = workflow.GetVersion(ctx, "landing-decides", workflow.DefaultVersion, 1) == 1
 	var d *Decision
 	for {
@@ -86,7 +89,7 @@ func (r *run) next(ctx workflow.Context, d **Decision) (err error) {
 // listen answers queries, and takes answers to questions.
 func (r *run) listen(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, StateQuery, func() (State, error) {
-		s := State{Run: r.in.Ref.ID, Questions: r.questions, Answering: len(r.answers), Until: r.until, Accepted: r.in.Accepted}
+		s := State{Run: r.in.Ref.ID, Questions: r.questions, Answering: len(r.answers), Until: r.until, Account: r.account, Accepted: r.in.Accepted}
 		for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
 			s.AtWork = append(s.AtWork, r.atWork[step])
 		}
@@ -165,7 +168,7 @@ func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
 
 // follow does what was decided.
 func (r *run) follow(ctx workflow.Context, d *Decision) {
-	r.in.Carried, r.questions, r.until = d.Carried, d.Questions, d.Until
+	r.in.Carried, r.questions, r.until, r.account = d.Carried, d.Questions, d.Until, d.Account
 	r.accept(d.Finished...)
 	for _, s := range d.Starts {
 		r.start(ctx, s)
@@ -278,13 +281,24 @@ func said(err error) string {
 	return err.Error()
 }
 
-// wait waits until something ended, an answer came, or a time has come.
+// wait waits until something ended, an answer came, or a time has come, or where nothing is at work
+// a person opened an account.
 func (r *run) wait(ctx workflow.Context) error {
 	came := func() bool { return len(r.ended)+len(r.answers) > 0 }
 	if r.until.IsZero() {
 		return workflow.Await(ctx, came)
 	}
-	_, err := workflow.AwaitWithTimeout(ctx, max(r.until.Sub(workflow.Now(ctx)), time.Second), came)
+	idle := len(r.atWork) == 0
+	_, err := workflow.AwaitWithTimeout(ctx, max(r.until.Sub(workflow.Now(ctx)), time.Second), func() bool { return came() || idle && r.opened.Len() > 0 })
+	if idle && r.opened.Len() > 0 {
+		// It is taken up as if it had been stopped, and tries now if a person said that to it.
+		r.until, r.account, r.in.Taken, r.in.Choice = time.Time{}, "", false, engine.Choice{Until: r.in.Choice.Until}
+		for now := false; r.opened.ReceiveAsync(&now); {
+			if now {
+				r.in.Choice.Option = reprise.OptionNow
+			}
+		}
+	}
 	return err
 }
 

@@ -141,7 +141,7 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 		}
 		if r.Until != nil && len(r.AtWork) == 0 && !r.Stopping {
 			if waits := engine.WaitWords(*r.Until, now); waits != "" {
-				say("  ", waits)
+				say("  ", waits+closedWords(&r))
 			}
 		}
 		for _, failed := range r.Failed {
@@ -163,13 +163,36 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 			}
 		}
 		for _, q := range r.Questions {
-			say("  ", "? "+q.ID+": "+q.Text)
+			say("  ", "? "+q.ID+": "+q.Text+OptionWords(q.Options))
 		}
 	}
 	if f.Remote != "" {
 		say("", "! The git remote, which all of this is on, cannot be asked: "+f.Remote)
 	}
 	return lines
+}
+
+// closedWords say which account a limit closed that a run waits for, and who met it.
+func closedWords(r *report.FleetRun) string {
+	if r.Account == "" {
+		return ""
+	}
+	words := ": it closed the account " + r.Account
+	if r.Met == nil {
+		return words
+	}
+	if r.Met.Run != "" {
+		words += ", met by " + r.Met.Run + " of " + r.Met.Repository
+	}
+	return words + " at " + r.Met.At.UTC().Format("2006-01-02 15:04 MST")
+}
+
+// OptionWords are the answers that a question offers, "" for none.
+func OptionWords(options []string) string {
+	if len(options) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(options, ", ") + ")"
 }
 
 // Plain makes text from a file safe for a terminal.

@@ -117,7 +117,7 @@ func (a *app) resume() *cobra.Command {
 			if f.Ref, err = fleet.Find(cmd.Context(), name); err != nil {
 				return err
 			}
-			if err := a.unchanged(cmd, fleet, f); err != nil {
+			if err := a.unchanged(cmd, fleet, &f); err != nil {
 				return err
 			}
 			return a.takeUp(cmd.Context(), fleet, f, f.Choice)
@@ -131,8 +131,8 @@ func (a *app) resume() *cobra.Command {
 }
 
 // unchanged refuses flags that say what a run is to do, where that run is at work already,
-// and says which others have no effect on it.
-func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f follows) error {
+// and says which others have no effect on it. To try now is what one that waits for a limit can be told.
+func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f *follows) error {
 	given := func(names ...string) (out []string) {
 		for _, name := range names {
 			if cmd.Flags().Changed(name) {
@@ -149,8 +149,17 @@ func (a *app) unchanged(cmd *cobra.Command, fleet *temporal.Fleet, f follows) er
 	if err != nil || !open {
 		return err
 	}
+	if f.Choice.Option == reprise.OptionNow && len(does) == 1 {
+		f.Choice.Option, does = "", nil
+		if err := fleet.TryNow(cmd.Context(), f.Ref); err != nil {
+			return err
+		}
+	}
 	if len(does) > 0 {
 		return &temporal.AtWorkError{Run: f.Ref.ID, Flags: does}
+	}
+	if len(others) == 0 {
+		return nil
 	}
 	fmt.Fprintf(a.err, "%s is at work already: %s has no effect on it.\n", cli.Plain(f.Ref.ID), strings.Join(others, ", "))
 	return nil
@@ -219,7 +228,7 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	select {
 	case s := <-asks:
 		if len(s.Questions) == 0 {
-			return a.limited(fleet, f.Ref, s.Until)
+			return a.limited(fleet, f.Ref, s)
 		}
 		return a.asked(fleet, f.Ref, s)
 	case err = <-ended:
@@ -306,12 +315,16 @@ func (a *app) asked(fleet *temporal.Fleet, ref reprise.Ref, s temporal.State) er
 
 // limited leaves a run that waits for a limit: it stays on the server, and goes on by itself
 // once that ends.
-func (a *app) limited(fleet *temporal.Fleet, ref reprise.Ref, until time.Time) error {
+func (a *app) limited(fleet *temporal.Fleet, ref reprise.Ref, s temporal.State) error {
 	a.code = cli.OutcomeCode(reprise.OutcomeWait)
-	sum := a.summary(fleet, ref)
+	sum, until := a.summary(fleet, ref), s.Until
 	sum.Next += " --wait"
 	if !a.json {
-		fmt.Fprintf(a.out, "%s %s; it goes on by itself after that. Next: %s\n", cli.Plain(ref.ID), engine.UntilWords(until), sum.Next)
+		words := engine.UntilWords(until)
+		if s.Account != "" {
+			words += ", which closed the account " + s.Account
+		}
+		fmt.Fprintf(a.out, "%s %s; it goes on by itself after that, and `reprise-fleet resume %s --option %s` tries before. Next: %s\n", cli.Plain(ref.ID), cli.Plain(words), reprise.Pasted(ref.ID, "RUN"), reprise.OptionNow, sum.Next)
 		return nil
 	}
 	sum.State, sum.Reasons, sum.Until, sum.Exit = reprise.Waiting, []string{engine.UntilWords(until)}, &until, a.code
@@ -374,7 +387,7 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, f follows, over <
 			}
 		}
 		for _, q := range s.Questions {
-			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
+			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s%s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, cli.OptionWords(q.Options), id, q.ID)
 		}
 		limited := s.Limited(now)
 		if len(s.AtWork)+s.Answering == 0 && s.Until.Sub(now) > worthWords {
