@@ -90,6 +90,22 @@ func (f *Fleet) judged(ctx context.Context, at *Checkout, name string) (*reprise
 	return &reprise.Run{}, nil
 }
 
+// Answered is a question of a run that is answered, and with what, as its branch says; nil if there
+// is none.
+func (f *Fleet) Answered(ctx context.Context, name, question string) (q *Question, kept string, err error) {
+	_, err = f.onBranch(ctx, name, func(at *Checkout, _ turned) error {
+		r, err := f.judged(ctx, at, name)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(r.Questions, func(q reprise.Question) bool { return q.ID == question && q.Answered }); i >= 0 {
+			q, kept = &newQuestions(r.Questions[i:i+1], nil)[0], r.Questions[i].Answer
+		}
+		return nil
+	})
+	return q, kept, err
+}
+
 // answerLeft answers a question of a run that no workflow has open, on its branch: the run
 // goes on with it once it is resumed. A person may change an answer that nothing used, but not
 // one that came meanwhile, which this person has not seen.
@@ -152,7 +168,14 @@ func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
 	}
 	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.ID == question })
 	if i < 0 {
-		return &engine.UnknownQuestionError{Run: name, Question: question}
+		q, kept, err := f.Answered(ctx, name, question)
+		if err == nil && q == nil {
+			err = &engine.UnknownQuestionError{Run: name, Question: question}
+		}
+		if err != nil {
+			return err
+		}
+		return q.first(text, kept)
 	}
 	h, err := f.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: f.ID(name), UpdateID: s.Questions[i].id(), UpdateName: AnswerUpdate,

@@ -91,7 +91,7 @@ func (f *Fleet) checkIn(ctx context.Context, dir string, ref reprise.Ref, c engi
 		return err
 	}
 	if d.Action == reprise.Finish && c.Option == "" && c.From == "" {
-		return &OverError{Verb: "resume", Run: ref.ID, State: d.State.String(), came: d.Outcome()}
+		return &OverError{Verb: "resume", Run: ref.ID, State: d.State.String(), came: reprise.OutcomeNothing}
 	}
 	return nil
 }

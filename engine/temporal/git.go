@@ -243,8 +243,14 @@ func Identity(remote string) string {
 	if scheme, _, ok := strings.Cut(remote, "://"); ok {
 		host = strings.TrimSuffix(host, usualPort[strings.ToLower(scheme)])
 	}
-	return strings.ToLower(host) + "/" + path
+	if host = strings.ToLower(host); foldsCase[host] {
+		path = strings.ToLower(path)
+	}
+	return host + "/" + path
 }
+
+// foldsCase are the hosts where names that differ in case alone are of one repository.
+var foldsCase = map[string]bool{"github.com": true, "gitlab.com": true, "bitbucket.org": true}
 
 // usualPort is the port that an address means which names none.
 var usualPort = map[string]string{"ssh": ":22", "git+ssh": ":22", "https": ":443", "http": ":80", "git": ":9418"}

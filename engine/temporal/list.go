@@ -61,7 +61,7 @@ func (f *Fleet) List(ctx context.Context, begin string) (*report.Fleet, error) {
 // waits for longer than that.
 const (
 	listWithin   = 8 * time.Second
-	listPatience = 3 * time.Second
+	listPatience = 5 * time.Second
 )
 
 // list is List that waits for what each run tells.
@@ -208,7 +208,13 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 			beats[b.Step] = report.FleetStep{Worker: b.Worker, Session: b.Session, Line: b.Line, Beat: &at, Since: p.GetLastStartedTime().AsTime(), Step: b.Step, Attempt: b.Attempt}
 		}
 	}
-	if state, err = f.State(ctx, s.ID); err != nil {
+	first, done := context.WithTimeout(ctx, patience/2)
+	defer done()
+	state, err = f.State(first, s.ID)
+	if _, silent := errors.AsType[*NoWorkerError](err); silent {
+		state, err = f.State(ctx, s.ID) // the worker that knew it died a moment ago: another one answers
+	}
+	if err != nil {
 		s.Problem = Asked(err).Error()
 		if none, is := errors.AsType[*NoWorkerError](err); is {
 			s.Problem = "no worker answers: " + none.Hint()

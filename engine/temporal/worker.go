@@ -98,7 +98,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		}
 	}()
 	begin := func(queue string, limits worker.Options, register func(worker.Worker)) error {
-		limits.WorkerStopTimeout = time.Minute
+		limits.WorkerStopTimeout, limits.StickyScheduleToStartTimeout = time.Minute, stickyWithin
 		limits.OnFatalError = func(err error) {
 			select {
 			case fatal <- err:
@@ -184,6 +184,10 @@ const offerAgain = 5 * time.Second
 // has no time for it. The server gives a workflow task twice that.
 const busy = 5 * time.Second
 
+// stickyWithin is for how long what a run is asked waits for the worker that knows it. After that
+// any other one answers: before listPatience is over.
+const stickyWithin = 2 * time.Second
+
 // patiently does what a worker begins with until that succeeds, ctx ends, or the error is
 // not of a sort that passes. what is what has to be reached for it.
 func (o *WorkerOptions) patiently(ctx context.Context, what string, passes func(error) bool, do func() error) error {
@@ -257,6 +261,27 @@ func (e *NoRoleError) Hint() string {
 // Outcome implements the rule that outcomes have exit codes.
 func (e *NoRoleError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
 
+// WorkHeldError says that another worker has the folder that a worker is to have for itself.
+type WorkHeldError struct {
+	Dir string
+	Err error
+}
+
+func (e *WorkHeldError) Error() string {
+	return fmt.Sprintf("work in %s: another worker does: %v", e.Dir, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *WorkHeldError) Unwrap() error { return e.Err }
+
+// Hint says what a person can do.
+func (e *WorkHeldError) Hint() string {
+	return fmt.Sprintf("a second worker on this machine needs a folder of its own: `reprise-fleet worker --work %s`; one worker takes several steps at once with `--parallel N`", reprise.Pasted(e.Dir+"-2", "DIR"))
+}
+
+// Outcome implements the rule that outcomes have exit codes.
+func (e *WorkHeldError) Outcome() reprise.Outcome { return reprise.OutcomeHeld }
+
 // hold keeps a second worker out of a folder, and clears what a killed one left in it.
 func hold(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -268,7 +293,7 @@ func hold(dir string) (release func(), err error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("work in %s: another worker does: %w", dir, err)
+		return nil, &WorkHeldError{dir, err}
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "work-*"))
 	for _, name := range left {

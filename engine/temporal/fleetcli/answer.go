@@ -57,11 +57,21 @@ func (a *app) give(cmd *cobra.Command, fleet *temporal.Fleet, run string, said c
 		}
 	}
 	doc := report.Answers{Schema: report.AnswerSchema, Root: fleet.Clone, ID: run, Answered: []string{}, Open: []report.Question{}}
-	if len(s.Questions) > 0 {
-		var asked []reprise.Question
-		for i := range s.Questions {
-			asked = append(asked, s.Questions[i].Asked())
+	var asked []reprise.Question
+	for i := range s.Questions {
+		asked = append(asked, s.Questions[i].Asked())
+	}
+	is := func(q reprise.Question) bool { return q.ID == said.Question }
+	if run != "" && said.Question != "" && !slices.ContainsFunc(asked, is) {
+		q, _, err := fleet.Answered(ctx, run, said.Question)
+		if err != nil {
+			return err
 		}
+		if q != nil { // a moment ago, perhaps
+			asked = append(asked, q.Asked())
+		}
+	}
+	if len(asked) > 0 {
 		answers, err := said.Answers(asked, cmd.InOrStdin())
 		if err != nil {
 			return err
@@ -79,7 +89,7 @@ func (a *app) give(cmd *cobra.Command, fleet *temporal.Fleet, run string, said c
 		}
 	}
 	switch {
-	case len(s.Questions) == 0:
+	case len(asked) == 0:
 		a.code = 3
 	case len(doc.Open) > 0:
 		a.code = 12
@@ -87,7 +97,7 @@ func (a *app) give(cmd *cobra.Command, fleet *temporal.Fleet, run string, said c
 	if a.json {
 		return json.NewEncoder(a.out).Encode(doc)
 	}
-	if len(s.Questions) == 0 {
+	if len(asked) == 0 {
 		fmt.Fprintln(a.out, "Nothing is asked.")
 	}
 	if len(doc.Answered) > 0 {
