@@ -163,19 +163,21 @@ func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
 	if err != nil {
 		return err
 	}
-	if !open {
-		return f.answerLeft(ctx, name, question, text)
-	}
 	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.ID == question })
 	if i < 0 {
 		q, kept, err := f.Answered(ctx, name, question)
-		if err == nil && q == nil {
-			err = &engine.UnknownQuestionError{Run: name, Question: question}
+		switch {
+		case err != nil:
+			return err
+		case q == nil:
+			return &engine.UnknownQuestionError{Run: name, Question: question}
 		}
-		if err != nil {
+		if err := q.first(text, kept); err == nil || open {
 			return err
 		}
-		return q.first(text, kept)
+	}
+	if !open {
+		return f.answerLeft(ctx, name, question, text)
 	}
 	h, err := f.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: f.ID(name), UpdateID: s.Questions[i].id(), UpdateName: AnswerUpdate,

@@ -321,6 +321,14 @@ func TestIdentity_is_that_of_the_repository(t *testing.T) {
 	if a, b := Identity("/srv/one/shop.git"), Identity("/srv/two/shop.git"); a == b || Identity("file:///srv/one/shop.git") != a || Identity("/srv/two/../one/shop.git") != a {
 		t.Errorf("%s, %s", a, b)
 	}
+	for remote, want := range map[string]string{
+		"https://github.com/Team/Shop.git": "github.com/team/shop", "git@GitHub.com:team/shop.git": "github.com/team/shop",
+		"git@gitlab.com:Team/shop": "gitlab.com/team/shop", "https://example.org/Team/shop": "example.org/Team/shop",
+	} {
+		if got := Identity(remote); got != want {
+			t.Errorf("%s: %s, not %s", remote, got, want)
+		}
+	}
 	if got := Identity("ssh://git@example.org:2222/team/shop"); got != "example.org:2222/team/shop" {
 		t.Errorf("a port of its own: %s", got)
 	}

@@ -208,9 +208,7 @@ func (f *Fleet) look(ctx context.Context, s *report.FleetRun, patience time.Dura
 			beats[b.Step] = report.FleetStep{Worker: b.Worker, Session: b.Session, Line: b.Line, Beat: &at, Since: p.GetLastStartedTime().AsTime(), Step: b.Step, Attempt: b.Attempt}
 		}
 	}
-	first, done := context.WithTimeout(ctx, patience/2)
-	defer done()
-	state, err = f.State(first, s.ID)
+	state, err = f.State(ctx, s.ID) // the library waits for half of the time that is left
 	if _, silent := errors.AsType[*NoWorkerError](err); silent {
 		state, err = f.State(ctx, s.ID) // the worker that knew it died a moment ago: another one answers
 	}

@@ -121,6 +121,16 @@ func TestFleet_the_beginning_of_a_name(t *testing.T) {
 	if r := s.fleet("resume", "sou", "--json"); r.code != 0 || s.summary(r).State != reprise.Complete {
 		t.Errorf("%+v", r)
 	}
+	// Whoever comes later is told what the answer was, and that nothing is left.
+	if r := s.fleet("answer", "sou", "--question", "q", "--text", "no"); r.code != 11 || !strings.Contains(r.err, `already answered: "yes"`) {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("answer", "sou", "--question", "q", "--text", "yes"); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("resume", "sou"); r.code != 3 {
+		t.Errorf("%+v", r)
+	}
 }
 
 // A limit that takes long is told, and not waited for unless that is asked for. (issue 19)
@@ -129,6 +139,7 @@ func TestFleet_a_limit_is_told(t *testing.T) {
 	s := newSite(t, map[string]string{
 		"reprise.yaml": "agents: {coder: {preset: claude, account: long" + strconv.FormatInt(time.Now().UnixNano(), 36) + "}}\nroles: {default: coder}\nenv: [FLEET_LOG]\n",
 		"flow.yaml":    "name: limit\nsteps:\n  - {id: a, role: dev, prompt: make a.txt, outputs: [a.txt]}\n",
+		"ask.yaml":     "name: ask\nsteps:\n  - {id: q, ask: {question: 'Ship it?', options: [yes, no]}}\n",
 	})
 	bin := filepath.Join(s.dir, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -154,14 +165,59 @@ func TestFleet_a_limit_is_told(t *testing.T) {
 	if err := startWithUs(cmd); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
 	select {
-	case err := <-ended:
+	case err := <-over:
 		t.Errorf("--wait does not wait: %v", err)
 	case <-time.After(5 * time.Second):
 	}
 	_ = cmd.Process.Kill()
+	// Another run of the account waits as well, and says for whom; one that tries now opens it for both.
+	if r := s.fleet("run", "flow.yaml", "--id", "other"); r.code != 75 {
+		t.Fatalf("%+v", r)
+	}
+	if r := s.fleet("status", "other"); !strings.Contains(r.out, "closed the account long") || !strings.Contains(r.out, "met by lim of "+temporal.Identity(s.remote)) {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("resume", "other", "--option", "now", "--json"); !ended(r) || s.summary(r).State != reprise.Complete {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("resume", "lim", "--json"); !ended(r) {
+		t.Errorf("%+v", r)
+	}
+	if r := s.fleet("run", "ask.yaml", "--id", "none"); r.code != 12 {
+		t.Fatalf("%+v", r)
+	}
+	for range 2 { // while it is at work, and once it is stopped
+		if r := s.fleet("resume", "none", "--option", "now"); r.code != 2 || !strings.Contains(r.err, "it waits for no limit") {
+			t.Errorf("%+v", r)
+		}
+		s.fleet("stop", "none")
+	}
+	if r := s.fleet("status", "none"); !strings.Contains(r.out, "none  ") || !strings.Contains(r.out, "Ship it? (yes, no)") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A worker dies that knew a run: another one says what it does. (issue 19)
+func TestFleet_a_dead_worker_hides_no_living_one(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": "name: hides\nsteps:\n  - {id: a, command: [\"true\"]}\n" + waits("hides", "b", "a")})
+	s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "hides", "--detach"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("b is at work", func() bool { return s.attempts("hides", "b") == 1 })
+	s.worker("w2")
+	s.until("w2 is there", func() bool {
+		log, _ := os.ReadFile(filepath.Join(s.dir, "w2.log"))
+		return strings.Contains(string(log), "takes part")
+	})
+	s.workers["w1"].kill()
+	if r := s.fleet("status", "hides"); r.code != 0 || strings.Contains(r.out, "no worker answers") {
+		t.Errorf("%+v", r)
+	}
 }
 
 // The status says why a run does not come on: what the last attempts said, and what is tried

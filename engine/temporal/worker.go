@@ -185,7 +185,7 @@ const offerAgain = 5 * time.Second
 const busy = 5 * time.Second
 
 // stickyWithin is for how long what a run is asked waits for the worker that knows it. After that
-// any other one answers: before listPatience is over.
+// any other one answers, before half of listPatience is over.
 const stickyWithin = 2 * time.Second
 
 // patiently does what a worker begins with until that succeeds, ctx ends, or the error is

@@ -132,6 +132,37 @@ func TestAn_answer_tells_what_was_kept(t *testing.T) {
 	}
 }
 
+// A run waits for a limit that a person opens: it looks again at once, and tries now where that was
+// said to it. (issue 19)
+func TestA_limit_that_a_person_opens(t *testing.T) {
+	t.Parallel()
+	for now, want := range map[bool]string{true: reprise.OptionNow, false: ""} {
+		env := newEnv(time.Minute)
+		began, chosen := env.Now(), []string{}
+		env.RegisterActivityWithOptions(func(_ context.Context, in temporal.DecideInput) (*temporal.Decision, error) {
+			if chosen = append(chosen, in.Run.Choice.Option); len(chosen) == 1 {
+				return &temporal.Decision{Until: began.Add(2 * time.Hour), Account: "tests"}, nil
+			}
+			if in.Run.Taken {
+				t.Error("it is not taken up again")
+			}
+			return &temporal.Decision{Left: &report.Summary{}}, nil
+		}, activity.RegisterOptions{Name: temporal.DecideActivity})
+		env.RegisterDelayedCallback(func() {
+			v, err := env.QueryWorkflow(temporal.StateQuery)
+			var s temporal.State
+			if err != nil || v.Get(&s) != nil || s.Account != "tests" {
+				t.Errorf("it says %+v, %v", s, err)
+			}
+			env.SignalWorkflow(temporal.OpenedSignal, now)
+		}, time.Minute)
+		env.ExecuteWorkflow(temporal.RunWorkflow, temporal.Run{Heartbeat: time.Minute, Landings: 5})
+		if err := env.GetWorkflowError(); err != nil || len(chosen) != 2 || chosen[1] != want || env.Now().Sub(began) > time.Hour {
+			t.Errorf("%t: it chose %q after %s: %v", now, chosen, env.Now().Sub(began), err)
+		}
+	}
+}
+
 // A run is stopped while one of its attempts cannot be landed: the others are, and the run is
 // left in good order before that is told. (issue 19)
 func TestA_stop_lands_what_can_be_landed(t *testing.T) {
