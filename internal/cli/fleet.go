@@ -75,6 +75,8 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 func (a *app) onServer(ctx context.Context, root string) func() map[string]string {
 	told := make(chan map[string]string, 1)
 	go func() {
+		ctx, cancel := context.WithTimeout(ctx, fleetWithin/3) // nobody asked for it
+		defer cancel()
 		open := map[string]string{}
 		if f := a.fleet(ctx, root); f != nil {
 			for _, r := range f.Runs {
