@@ -58,13 +58,6 @@ func TestA_branch_says_that_the_fleet_has_the_run(t *testing.T) {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	at("a landed", true)
-	hint := s.looked(s.clone)
-	_, take, _ := strings.Cut(hint, "`rm ")
-	take, _, _ = strings.Cut(take, "`")
-	if out, err := shell(s.clone, "rm "+take); err != nil || s.looked(s.clone) != "" {
-		t.Errorf("taking it over by %q: %v %s, then %q", take, err, out, s.looked(s.clone))
-	}
-	s.git(s.clone, "checkout", "-q", "--", ".")
 	s.stop()
 	s.launches("a")
 	at("stopped", false)
