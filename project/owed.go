@@ -52,7 +52,11 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		case unaccepted, s != nil && v.overtaken(fsys, book, id):
 			v.Run.Owed = append(v.Run.Owed, s.Unit(notAccepted))
 		case s == nil && (len(h.Owed.Expect) > 0 || v.still(h.Said)) && !v.offers(fsys, book, id):
-			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: notAccepted})
+			u := reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: notAccepted}
+			if h.First != nil {
+				u.Role = h.First.Actor // whoever gave the attempt up is not who does it
+			}
+			v.Run.Owed = append(v.Run.Owed, u)
 		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
 			if s.Status = reprise.Pending; h.Owed.Kind == reprise.StepFailed {
 				s.Status = reprise.Failed

@@ -42,8 +42,11 @@ func (Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assi
 			a.Answers = append(a.Answers, q.ID)
 		}
 	}
-	l := load(fsys, r.Ref)
-	switch s := r.Step(u.ID); {
+	l, s := load(fsys, r.Ref), r.Step(u.ID)
+	if s == nil {
+		s = l.phaseOf(u.ID)
+	}
+	switch {
 	case u.ID == stepQAReview || u.ID == stepQAFix:
 		l.assignQA(r, &a)
 	case s == nil:
@@ -57,6 +60,7 @@ func (Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assi
 }
 
 func (l *loader) assignSpec(r *reprise.Run, s *reprise.Step, a *reprise.Assignment) {
+	a.Role, a.Template = s.Role, s.Role
 	a.Facts[taskFact] = fmt.Sprintf(tasks[s.ID], s.Path)
 	a.Expect = []reprise.Expected{{Path: s.Path, Changed: there(l.fsys, s.Path)}}
 	if s.ID != stepPlanning {

@@ -41,7 +41,7 @@ func (l *loader) specSteps() []reprise.Step {
 	for _, ph := range specPhases {
 		at, present := l.pathOf(ph.file)
 		present = present && ph.id != "planning"
-		s := reprise.Step{ID: ph.id, Title: ph.title, Phase: "spec", Role: ph.role, Path: at, Status: reprise.Pending, Source: reprise.Source{File: path.Dir(at)}}
+		s := ph.step(at)
 		switch {
 		case present:
 			s.Status = reprise.Done
@@ -64,6 +64,23 @@ func (l *loader) specSteps() []reprise.Step {
 		steps[i].Needs = []string{steps[i-1].ID}
 	}
 	return steps
+}
+
+// step is the phase as a step, before it is known whether its file is there.
+func (ph *specPhase) step(file string) reprise.Step {
+	return reprise.Step{ID: ph.id, Title: ph.title, Phase: "spec", Role: ph.role, Path: file, Status: reprise.Pending, Source: reprise.Source{File: path.Dir(file)}}
+}
+
+// phaseOf is a phase of making the spec, nil if no phase has that id. The files list none
+// once the plan has items: then an attempt that was not accepted may have written it.
+func (l *loader) phaseOf(id string) *reprise.Step {
+	i := slices.IndexFunc(specPhases, func(ph specPhase) bool { return ph.id == id })
+	if i < 0 {
+		return nil
+	}
+	at, _ := l.pathOf(specPhases[i].file)
+	s := specPhases[i].step(at)
+	return &s
 }
 
 // projectIndexed reports whether the project was looked through for an earlier

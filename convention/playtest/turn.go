@@ -180,6 +180,9 @@ func (w *world) attempt(book reprise.Playbook, j *journal, r *reprise.Run, a rep
 		w.launches = append(w.launches, a.Role+" "+a.Step)
 		reply = w.Agent(Job{Assignment: a, Run: r, Attempt: start.Attempt, Files: w.files})
 		w.tick() // its work is there, its result file is not
+		if _, err := book.Assign(w.files, w.load(book, j), a.Unit); err != nil {
+			w.t.Errorf("with its work there it cannot be done again: %v", err)
+		}
 	}
 	w.replies[start.Key] = reply
 	w.tick()
