@@ -116,6 +116,9 @@ type Result struct {
 	// Asks are what it wanted of a person: a permission that was refused, a
 	// question that was not answered.
 	Asks []reprise.Asked
+	// Finished tells that an attempt which needs a person for calls that were refused says
+	// that it is finished: it did without them, or could not.
+	Finished bool
 	// Spent are the requests to models that it made, as its program tells; nil where that
 	// is not known. More tells that it may have made another one.
 	Spent []reprise.Request

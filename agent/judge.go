@@ -58,7 +58,7 @@ func (s *stream) ended(r *Result) bool {
 	case e.outcome == Done && s.limit.closed:
 		cause{Limited, "a usage limit is reached" + inWindow(s.limit), s.limit.until, reprise.AwaitsLimit}.tell(r)
 	case e.outcome == Done && len(s.asks) > 0 && (r.Reply == nil || r.Reply.Outcome != "done"):
-		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0].Text
+		r.Outcome, r.Reason, r.Finished = NeedsPerson, "it needed a person: "+s.asks[0].Text, true
 	case e.outcome == Done:
 		r.Outcome, r.Reason = Done, "it says that it is finished"
 		r.weigh()

@@ -43,7 +43,11 @@ func EndOf(s *Seen) Ending {
 			// and after a crash.
 			return claimed(s)
 		}
-		return asks(s, wanted(s.Result))
+		asked := wanted(s.Result)
+		if s.Result.Finished && refusedAll(s, asked) {
+			return claimed(s) // it did without what a person refused
+		}
+		return asks(s, asked)
 	case agent.OutOfContext:
 		return newSession(s, "the context of its session was used up; a new session takes over")
 	case agent.SessionNotFound:
@@ -307,6 +311,15 @@ func asks(s *Seen, asked []reprise.Asked) Ending {
 	}
 	events := questions(s.Run, s.Events, s.Assignment, open, s.Step)
 	return Ending{Record: append(events, s.about(reprise.StepReset, "question", "waits for an answer")), Outcome: "question", Text: open[0].Text}
+}
+
+// refusedAll reports whether all that an attempt asks is about calls that its program denied
+// and a person refused before.
+func refusedAll(s *Seen, asked []reprise.Asked) bool {
+	return !slices.ContainsFunc(asked, func(q reprise.Asked) bool {
+		have := s.Run.Question(askedBefore(s.Events, s.Step, q.Text))
+		return !q.Denied || have == nil || !have.Refused()
+	})
 }
 
 // ranEnd decides what comes of a unit that a child run did.

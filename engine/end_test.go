@@ -62,6 +62,8 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 			s.Run.Questions = []reprise.Question{{ID: "q", Text: "may it?", Options: g.Options(), Closed: true, Answered: true, Answer: answer}}
 		}
 	}
+	finished := func(s *Seen) { s.Result.Finished = true }
+	ends := func(s *Seen) { s.Conclusion, s.Landing = &reprise.Conclusion{}, &Landing{} }
 	looked := func(s *Seen) { s.Commits = &Commits{} }
 	lacks := func(s *Seen) { s.Missing = "out is not there" }
 	expects := func(s *Seen) { s.Expect = []reprise.Expected{{Path: "out"}} }
@@ -118,6 +120,9 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"a limit costs no attempt":              {[]func(*Seen){by(agent.Limited)}, "deferred reset limited (limit)"},
 		"a call is denied after it was allowed": {[]func(*Seen){denied("1")}, "reset needs-permission (refused)"},
 		"a call is denied after it was refused": {[]func(*Seen){denied("3")}, "failed failed (failed)"},
+		"and it is done without":                {[]func(*Seen){denied("3"), finished, ends}, "finished (accepted)"},
+		"and it lacks something":                {[]func(*Seen){denied("3"), finished, lacks}, "failed failed (failed)"},
+		"but not what it was allowed":           {[]func(*Seen){denied("1"), finished, ends}, "reset needs-permission (refused)"},
 		"an agent is not signed in":             {[]func(*Seen){by(agent.NeedsSetup)}, "reset needs-setup (refused)"},
 		"an agent needs a person":               {[]func(*Seen){by(agent.NeedsPerson)}, "question_asked reset question"},
 		"an agent needs a person and is done":   {[]func(*Seen){replies("done", ask), by(agent.NeedsPerson)}, "ask the playbook"},
