@@ -62,7 +62,11 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	}
 	works, problem := working(ctx, repo, runs, again)
 	since := began(runs, git)
-	brought, missed := brought(ctx, repo, runs, git, again, since)
+	work, err := edits(ctx, repo, runs, again, since)
+	if err != nil {
+		problem = cmp.Or(problem, "what became of finished work was not fully looked at: "+err.Error())
+	}
+	brought, missed := brought(ctx, repo, git, again, work)
 	problem = cmp.Or(problem, missed)
 	for of, by := range brought {
 		stands[of] = by[0]
@@ -84,12 +88,21 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	for top, commits := range asked {
 		slices.Sort(commits)
 		commits = slices.Compact(commits)
-		remains, err := repo.Remains(ctx, top, commits, since, made, lists(repo, runs), ledgers(repo, runs))
+		then := func(e gitx.Edited, is string) bool {
+			return slices.ContainsFunc(work[e.Commit][e.Name].then, func(v version) bool { return v.is == is })
+		}
+		remains, err := repo.Remains(ctx, top, commits, since, then, made, lists(repo, runs), ledgers(repo, runs))
 		if err != nil {
 			problem = "whether finished work is still there was not fully looked at: " + err.Error()
 		}
 		for _, hash := range commits {
 			a := remains[hash]
+			for _, e := range work[hash] {
+				// That a file is not there tells of this one only where the one that took it away is here.
+				if by := e.last(); e.passing() && by.of != "" && remains[by.of].Undone > 0 && a.Here > 0 {
+					a.Here, a.Undone = a.Here-1, a.Undone+1
+				}
+			}
 			if c := reached[hash]; c != nil {
 				a.Branch = c.Branch
 			}
@@ -119,26 +132,77 @@ func (m *remade) came(c *reprise.Commit) bool {
 // maxBrought bounds how many commits are looked at for accepted work that came with them.
 const maxBrought = 200
 
-// brought finds, for accepted commits that are not where their run continues, the commits there,
-// newest first, that made every file of the work as it left it, or as a later one of them did:
-// it was squashed, picked or rebased under other names.
-func brought(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *reprise.Git, again []remade, since map[string]string) (out map[string][]string, problem string) {
-	out = map[string][]string{}
-	var of, ask []string
-	var asked []*reprise.Commit
-	for _, m := range again {
-		of = append(of, m.of)
+// edit is what accepted work did to a file: was and is as in gitx.Edited, first what was there
+// before the first of the accepted work that it builds on, and then what later accepted work
+// made of what it left, oldest first.
+type edit struct {
+	was, is, first string
+	then           []version
+}
+
+// version is what one accepted commit left of a file.
+type version struct{ of, is string }
+
+// gone reports whether a file is not there, by the name of its content.
+func gone(is string) bool { return strings.Trim(is, "0") == "" }
+
+// last is how the last of the accepted work left the file.
+func (e edit) last() version {
+	if len(e.then) == 0 {
+		return version{is: e.is}
 	}
-	state, work := states(repo, runs), map[string]map[string]string{} // what each made of which file
+	return e.then[len(e.then)-1]
+}
+
+// passing reports whether accepted work made the file and accepted work took it away again:
+// nothing is left to look for.
+func (e edit) passing() bool { return gone(e.first) && gone(e.last().is) }
+
+// edits tells by commit and file what accepted work did beside the state of runs, and what
+// became of it by the accepted work that was done on top of it.
+func edits(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, again []remade, since map[string]string) (map[string]map[string]edit, error) {
+	order := slices.Clone(again)
+	slices.SortStableFunc(order, func(a, b remade) int { return a.at.Compare(b.at) })
+	var of []string
+	for _, m := range order {
+		if !slices.Contains(of, m.of) {
+			of = append(of, m.of)
+		}
+	}
+	state, work := states(repo, runs), map[string]map[string]edit{}
 	err := repo.EditsSince(ctx, of, since, func(e gitx.Edited) {
 		if state(e.Name) {
 			return
 		}
 		if work[e.Commit] == nil {
-			work[e.Commit] = map[string]string{}
+			work[e.Commit] = map[string]edit{}
 		}
-		work[e.Commit][e.Name] = e.Is
+		work[e.Commit][e.Name] = edit{was: e.Was, is: e.Is, first: e.Was}
 	})
+	at := map[string][]string{} // by file, the commits so far
+	for _, m := range of {
+		for name, e := range work[m] {
+			for _, o := range at[name] {
+				if on := work[o][name]; on.last().is == e.was {
+					e.first, on.then = on.first, append(on.then, version{m, e.is})
+					work[o][name] = on
+				}
+			}
+			work[m][name] = e
+			at[name] = append(at[name], m)
+		}
+	}
+	return work, err
+}
+
+// brought finds, for accepted commits that are not where their run continues, the commits there,
+// newest first, that made every file of the work as it left it, or as a later one of them did:
+// it was squashed, picked or rebased under other names. Work of which later work left nothing
+// came with that.
+func brought(ctx context.Context, repo *gitx.Repo, git *reprise.Git, again []remade, work map[string]map[string]edit) (out map[string][]string, problem string) {
+	out = map[string][]string{}
+	var ask []string
+	var asked []*reprise.Commit
 	names := map[string]bool{}
 	for _, all := range work {
 		for name := range all {
@@ -159,30 +223,48 @@ func brought(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *rep
 		}
 		made[e.Commit][e.Name] = e.Is
 	})
-	for _, m := range again {
-		by, all := map[int]bool{}, len(work[m.of]) > 0
-		for name, is := range work[m.of] {
+	latest := slices.Clone(again)
+	slices.SortStableFunc(latest, func(a, b remade) int { return b.at.Compare(a.at) })
+	for _, m := range latest {
+		by, all := map[string]bool{}, true
+		var passed []string
+		for name, e := range work[m.of] {
 			at := slices.IndexFunc(asked, func(c *reprise.Commit) bool {
 				got, there := made[c.Hash][name]
-				return there && m.came(c) && (got == is || slices.ContainsFunc(again, func(o remade) bool {
-					later, also := work[o.of][name]
-					return also && later == got && o.at.After(m.at)
-				}))
+				return there && m.came(c) && (got == e.is || slices.ContainsFunc(e.then, func(v version) bool { return v.is == got }))
 			})
-			all, by[at] = all && at >= 0, true
+			switch {
+			case at >= 0:
+				by[ask[at]] = true
+			case !e.passing():
+				all = false
+			case len(e.then) > 0:
+				passed = append(passed, e.last().of)
+			}
 		}
 		if !all {
 			continue
 		}
-		for _, at := range slices.Sorted(maps.Keys(by)) {
-			out[m.of] = append(out[m.of], ask[at])
-			for name := range work[m.of] {
-				asked[at].Brought = append(asked[at].Brought, strings.TrimPrefix(name, repo.Prefix()))
+		for _, o := range passed {
+			all = all && len(out[o]) > 0
+			for _, hash := range out[o] {
+				by[hash] = true
+			}
+		}
+		if !all {
+			continue
+		}
+		for i, hash := range ask {
+			if by[hash] {
+				out[m.of] = append(out[m.of], hash)
+				for name := range work[m.of] {
+					asked[i].Brought = append(asked[i].Brought, strings.TrimPrefix(name, repo.Prefix()))
+				}
 			}
 		}
 	}
-	if err = cmp.Or(err, missed); err != nil {
-		problem = "whether finished work came here under other commits was not fully looked at: " + err.Error()
+	if missed != nil {
+		problem = "whether finished work came here under other commits was not fully looked at: " + missed.Error()
 	}
 	return out, problem
 }
@@ -367,7 +449,7 @@ func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *re
 	for i := range git.Dropped {
 		hashes = append(hashes, git.Dropped[i].Hash)
 	}
-	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, nil, nil, lists(repo, runs), ledgers(repo, runs))
+	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, nil, nil, nil, lists(repo, runs), ledgers(repo, runs))
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func away(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run
 	for top, commits := range asked {
 		slices.Sort(commits)
 		commits = slices.Compact(commits)
-		remains, err := repo.Remains(ctx, top, commits, nil, nil, states(repo, runs), ledgers(repo, runs))
+		remains, err := repo.Remains(ctx, top, commits, nil, nil, nil, states(repo, runs), ledgers(repo, runs))
 		if err != nil {
 			problem = cmp.Or(problem, "whether work that is called done is here was not fully looked at: "+err.Error())
 		}

@@ -36,12 +36,13 @@ func bounded(commits []string) (names []string, err error) {
 
 // Remains tells of commits, by whole hash, what of them is in a folder that is a
 // checkout of this repository, committed or not, or committed under another name. since gives, by commit, the one that its changes are counted from,
-// where that is not its parent. others are files, below the top, that are known to be something else: one with the same
+// where that is not its parent; then tells whether a file holds what later work made of what a commit left, which
+// counts as here. others are files, below the top, that are known to be something else: one with the same
 // content is like a lost one by chance. Files that except names do not count, and those that aside names only
 // where there are no others. A merge
 // tells nothing, and neither does a commit that the repository does not have. What was found
 // is returned also with an error, which tells what was not looked at. It changes nothing.
-func (r *Repo) Remains(ctx context.Context, top string, commits []string, since map[string]string, others map[string]bool, except, aside func(name string) bool) (map[string]reprise.Astray, error) {
+func (r *Repo) Remains(ctx context.Context, top string, commits []string, since map[string]string, then func(e Edited, is string) bool, others map[string]bool, except, aside func(name string) bool) (map[string]reprise.Astray, error) {
 	known, over := bounded(commits)
 	out := map[string]reprise.Astray{}
 	if len(known) == 0 {
@@ -68,12 +69,12 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string, since 
 		in := tally(name)
 		a := in[commit]
 		switch now := blobAt(root, e); {
-		case none(now) && !none(is):
+		case now == is, now != "" && then != nil && then(e, now):
+			a.Here++
+		case none(now):
 			gone[commit] = append(gone[commit], name)
 			return
-		case now == is:
-			a.Here++
-		case now == was, none(now), now == empty(len(now)):
+		case now == was, now == empty(len(now)):
 			a.Undone++
 		default:
 			a.Other++
