@@ -325,10 +325,10 @@ type Owner struct {
 // Holds says that nothing else is started in the project while the owner works there, and since
 // when it does.
 func (o *Owner) Holds() string {
-	what := "something else in this project"
-	if o.Run != "" {
-		what = o.Run
+	if o.Orphan {
+		return fmt.Sprintf("waits: what %s started still runs: process %d", cmp.Or(o.Run, "a dead reprise"), o.PID)
 	}
+	what := cmp.Or(o.Run, "something else in this project")
 	since := ""
 	if !o.StartedAt.IsZero() {
 		since = " since " + o.StartedAt.UTC().Format("2006-01-02 15:04 MST")

@@ -262,17 +262,20 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 	}
 }
 
-// tellHeld adds to the other runs of the project who works on one of them, or on something else.
-// Resuming waits for what a dead engine left running, and so does not count that.
+// tellHeld adds to the other runs of the project who works on one of them, or on something else,
+// or what still runs of a dead engine.
 func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run]logged, opts JudgeOptions) {
 	lock := reprise.Owner{Host: h.holder.Host, BootID: h.holder.BootID, Lock: filepath.Join(h.dir, filepath.FromSlash(durable.LockPath))}
-	if opts.Held != nil || evidence.Life(lock, opts.Now).Life == reprise.Dead {
+	orphaned := slices.ContainsFunc(runs, func(r *reprise.Run) bool {
+		return r.Owner != nil && r.Owner.Orphan && r.Owner.Source.File == durable.LockPath
+	})
+	if opts.Held != nil || !orphaned && evidence.Life(lock, opts.Now).Life == reprise.Dead {
 		return // the process that has given the lease back may still live
 	}
 	held := &reprise.Run{}
 	takeOwner(held, h, durable.LockPath, true, opts)
 	o := held.Owner
-	if o == nil || o.Orphan || evidence.Life(*o, opts.Now).Life != reprise.Alive {
+	if o == nil || evidence.Life(*o, opts.Now).Life != reprise.Alive {
 		return
 	}
 	for _, r := range runs {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reprise/internal/sample"
@@ -62,6 +63,28 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	if out := expect(t, dir, home, 20, "resume", "--json"); !strings.Contains(out, `"kind":"notice"`) || !strings.Contains(out, "left running") {
 		t.Errorf("resume --json says\n%s", out)
 	}
+	// Nothing else of the project is started meanwhile, and every look says so.
+	other := filepath.Join(dir, "specs", "002-pay")
+	another := func() {
+		if err := errors.Join(os.MkdirAll(other, 0o755), os.WriteFile(other+"/tasks.md", []byte("# Tasks: Pay\n\n- [ ] T001 Pay\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	another()
+	for _, args := range [][]string{{"check", "002"}, {"check", "002", "--json"}, {"resume", "002", "--dry-run"}, {"resume", "002", "--mode", "autopilot"}} {
+		out := expect(t, dir, home, 20, args...)
+		if len(args) < 4 && !strings.Contains(strings.ToLower(out), "waits: what alone started still runs: process ") {
+			t.Errorf("%q says\n%s", args, out)
+		}
+	}
+	for _, look := range [][]string{{"status"}, {"brief", "002"}} {
+		if out := expect(t, dir, home, 0, look...); !strings.Contains(strings.Join(strings.Fields(out), " "), "waits: what alone") {
+			t.Errorf("%q says\n%s", look, out)
+		}
+	}
+	if err := os.RemoveAll(filepath.Dir(other)); err != nil {
+		t.Fatal(err)
+	}
 	// waiter says what it waits for.
 	waiter := func(args ...string) *waiting {
 		s := prepared(t, dir, home, append([]string{"resume"}, args...)...)
@@ -88,6 +111,8 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	if code := patient.end(); code != 0 {
 		t.Errorf("exit %d\n%s", code, patient.said())
 	}
+	another()
+	expect(t, dir, home, 0, "check", "002")
 }
 
 // Where the process on record is gone, or the record cannot be read, the lock tells
