@@ -122,12 +122,12 @@ func (w *work) madeAny(f *Attempt) bool {
 			return false
 		}
 		was, known := before[e.Path]
-		return !f.unchanged(e, now) || known && now != was && e.Path != w.ref.Path
+		return !f.unchanged(e, now) || known && now != was
 	})
 }
 
 // beforeAll is what the expected files were before the first attempt that was not
-// accepted; nil if this is the first.
+// accepted, with what we wrote to them since; nil if this is the first.
 func (w *work) beforeAll(f *Attempt) map[string]reprise.Hash {
 	first := w.hist.Step(f.Step).First
 	if first == nil || first.Attempt == f.Number {
@@ -233,8 +233,7 @@ func (w *work) madeBefore(f *Attempt) bool {
 	for _, e := range f.Expect {
 		now, err := w.hash(e.Path)
 		was, known := before[e.Path]
-		// What we write to the run's own file is not an agent's work.
-		if err != nil || now.IsZero() || e.Changed && (!known || now == was || e.Path == w.ref.Path) {
+		if err != nil || now.IsZero() || e.Changed && (!known || now == was) {
 			return false
 		}
 	}

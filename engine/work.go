@@ -99,6 +99,7 @@ func newRecalled() *Recalled {
 // Hear implements journal.Listener.
 func (r *Recalled) Hear(e *journal.Entry) {
 	r.remember(&e.Event)
+	r.hist.Wrote(e.Files)
 	r.newest, r.filed = e.Event, len(e.Files) > 0
 }
 
@@ -420,10 +421,20 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	if w.away != nil { // its files say it already
 		put = func() error { return w.led.Note(ev) }
 	}
+	own := journal.Touch{Path: w.ref.Path}
+	is := func(e reprise.Expected) bool { return e.Path == own.Path && e.Changed }
+	compares := slices.ContainsFunc(ev.Expect, is) || w.hist.Compares(is)
+	if compares {
+		own.Before, _ = w.hash(own.Path)
+	}
 	if err := put(); err != nil {
 		return err
 	}
 	w.remember(&ev)
+	if compares {
+		own.After, _ = w.hash(own.Path)
+		w.hist.Wrote([]journal.Touch{own})
+	}
 	return nil
 }
 

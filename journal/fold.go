@@ -61,6 +61,8 @@ type History struct {
 	Reports bool
 	// Events counts all of them.
 	Events int
+
+	compared map[string]bool // the steps whose attempts were to change a file
 }
 
 // Defined gives the file that holds what the run is made of and is not for others to
@@ -91,7 +93,8 @@ type StepHistory struct {
 	// outsideEnd is when its end was recorded.
 	Outside    *reprise.Event
 	outsideEnd time.Time
-	// First is the start of the first attempt since the step was last accepted.
+	// First is the start of the first attempt since the step was last accepted. What we wrote
+	// since to a file that nobody else had changed counts as there before it.
 	First *reprise.Event
 	// Owed is how the last attempt ended, if it was not accepted: the step has
 	// to be done whatever it left. nil once it is finished or left out.
@@ -166,6 +169,7 @@ func Fold(entries []Entry) *History {
 	h := &History{}
 	for i := range entries {
 		h.Add(&entries[i].Event)
+		h.Wrote(entries[i].Files)
 		for _, f := range entries[i].Files {
 			if h.Recorded == nil {
 				h.Recorded = map[string]bool{}
@@ -270,6 +274,12 @@ func (h *History) Add(ev *reprise.Event) {
 		if ev.Beside != nil {
 			h.Beside = ev.Beside
 		}
+		if slices.ContainsFunc(ev.Expect, func(e reprise.Expected) bool { return e.Changed }) {
+			if h.compared == nil {
+				h.compared = map[string]bool{}
+			}
+			h.compared[ev.Step] = true
+		}
 		if len(ev.Found) > 0 && ev.Key != "" {
 			if h.Found == nil {
 				h.Found = map[string][]reprise.Expected{}
@@ -310,6 +320,34 @@ func (h *History) Add(ev *reprise.Event) {
 		}
 		h.limit(ev)
 	}
+}
+
+// Wrote moves the history on by what we wrote to files: that is no attempt's work.
+func (h *History) Wrote(files []Touch) {
+	for _, f := range files {
+		for id := range h.compared {
+			s := h.Steps[id] // nil in a run that was started again since
+			if s == nil || s.First == nil {
+				continue
+			}
+			if i := slices.IndexFunc(s.First.Expect, func(e reprise.Expected) bool { return e.Path == f.Path && e.Before == f.Before }); i >= 0 {
+				first := *s.First
+				first.Expect = slices.Clone(first.Expect)
+				first.Expect[i].Before, s.First = f.After, &first
+			}
+		}
+	}
+}
+
+// Compares reports whether what is to be changed since the first of the attempts at a step
+// that were not accepted is such a file.
+func (h *History) Compares(is func(reprise.Expected) bool) bool {
+	for id := range h.compared {
+		if first := h.Step(id).First; first != nil && slices.ContainsFunc(first.Expect, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // filled lists the files of these that had content when an attempt last ended.

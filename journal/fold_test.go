@@ -170,3 +170,32 @@ func TestWhat_an_agent_was_told_of_is_behind_the_run(t *testing.T) {
 		}
 	}
 }
+
+// What an attempt found is told apart from what we wrote ourselves: only what somebody else
+// changed since the first attempt is work.
+func TestWhat_we_wrote_is_no_work_of_an_attempt(t *testing.T) {
+	t.Parallel()
+	hash := func(s string) reprise.Hash { return reprise.HashOf([]byte(s)) }
+	start := reprise.Event{Kind: reprise.StepStarted, At: at, Step: "create", Attempt: 1, Expect: []reprise.Expected{{Path: "s.md", Changed: true, Before: hash("a")}}}
+	wrote := func(before, after string) []journal.Touch {
+		return []journal.Touch{{Path: "s.md", Before: hash(before), After: hash(after)}}
+	}
+	for _, tc := range []struct {
+		name  string
+		wrote [][]journal.Touch
+		want  string
+	}{
+		{"nothing", nil, "a"},
+		{"with its start and its end", [][]journal.Touch{wrote("a", "b"), wrote("b", "c")}, "c"},
+		{"after the agent had", [][]journal.Touch{wrote("a", "b"), wrote("agent's", "c")}, "b"},
+		{"another file", [][]journal.Touch{{{Path: "t.md", Before: hash("a"), After: hash("b")}}}, "a"},
+	} {
+		entries := []journal.Entry{{Event: start}, {Event: reprise.Event{Kind: reprise.StepFailed, At: at, Step: "create", Attempt: 1}}}
+		for _, files := range tc.wrote {
+			entries = append(entries, journal.Entry{Event: reprise.Event{Kind: reprise.RunResumed, At: at}, Files: files})
+		}
+		if got := journal.Fold(entries).Step("create").First.Expect[0].Before; got != hash(tc.want) {
+			t.Errorf("%s: not what the file was at %q", tc.name, tc.want)
+		}
+	}
+}

@@ -99,6 +99,7 @@ func (h *History) Copy() *History {
 		c.Steps[id] = s
 	}
 	c.Limits, c.Stands, c.Raised, c.latest = maps.Clone(h.Limits), maps.Clone(h.Stands), maps.Clone(h.Raised), maps.Clone(h.latest)
+	c.compared = maps.Clone(h.compared)
 	c.Spent, c.Earlier = slices.Clone(h.Spent), slices.Clip(h.Earlier)
 	return &c
 }
