@@ -54,8 +54,10 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 			if len(names) == 0 || at >= 0 && !gone && ours.settles(runs[at], then) || ours.explains(ref, opts.git, names) {
 				continue
 			}
+			// One that was found for want of the file is this run, under its name.
 			taken := func(r *reprise.Run) bool {
-				return slices.ContainsFunc(then.Also, func(a reprise.Ref) bool { return a.Layout == r.Layout && a.Path == r.Path })
+				is := func(a reprise.Ref) bool { return a.Layout == r.Layout && a.Path == r.Path }
+				return slices.ContainsFunc(then.Also, is) || r.Layout == then.Layout && r.ID == then.ID && !slices.ContainsFunc(refs, is)
 			}
 			switch {
 			case same, at >= 0 && res.held.is(ref):

@@ -186,7 +186,9 @@ func (s *job) noWork(about []reprise.Finding) report.Summary {
 func (s *job) lookUp(from string) (*project.Judgement, error) {
 	opts := project.JudgeOptions{Full: true, From: from, Adopt: s.flags.adopt, OnServer: s.onServer(s.ctx, s.root)}
 	found, err := s.judge(s.ctx, s.root, opts)
-	orphaned := func(r *reprise.Run) bool { return r.Owner != nil && r.Owner.Orphan || r.Holder != nil && r.Holder.Orphan }
+	orphaned := func(r *reprise.Run) bool {
+		return r.Owner != nil && r.Owner.Orphan || r.Holder != nil && r.Holder.Orphan
+	}
 	if err != nil || s.flags.dry || !slices.ContainsFunc(found.Runs, orphaned) {
 		return found, err
 	}

@@ -75,9 +75,10 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	return git, r.skipped, nil
 }
 
-// peekMissing says whether a file of state that git knows is not there.
+// peekMissing says whether a file of state that the head has is not there, or not in the index:
+// a removal that nobody committed may be staged.
 func (r *Repo) peekMissing(ctx context.Context, git *reprise.Git) {
-	names, err := r.git.names(ctx, "ls-files", "-z", "--deleted")
+	names, err := r.git.names(ctx, "diff-index", "-z", "--name-only", "--diff-filter=D", "--no-renames", "--ignore-submodules=all", "--relative", "HEAD", "--")
 	r.missed("whether files of state are missing was not looked at", r.refusal(err))
 	git.Missing = slices.ContainsFunc(names, func(name string) bool { return slices.Contains(stateTypes, path.Ext(name)) })
 }
