@@ -84,6 +84,31 @@ func storyRef(name string) reprise.Ref {
 	return reprise.Ref{Layout: layoutName, ID: cmp.Or(storyKey(name).id, stem(path.Base(name))), Path: name, Kind: reprise.KindStory}
 }
 
+// namedStory returns the file of the story that a person named by its place or its id. Where a
+// story is found once it is made, it need not be there yet.
+func namedStory(fsys fs.FS, what, named string) (string, error) {
+	if _, place := storyName(named); place || exists(fsys, named) {
+		return named, nil
+	}
+	name, err := findStory(fsys, path.Base(named))
+	if err == nil && name == "" {
+		err = notNamed(what, "story", named, reprise.KindStory)
+	}
+	return name, err
+}
+
+// notNamed says that nothing has the name that a person gave, and how it is begun under that name.
+func notNamed(run, what, named string, kind reprise.Kind) error {
+	id := path.Base(named)
+	if !isName(id) {
+		id = "1.1"
+	}
+	return &reprise.MissingError{
+		Run: run, What: fmt.Sprintf("there is no %s %s", what, doc.Clip(named, 100)),
+		Do: fmt.Sprintf("name its file, or begin it: `reprise run %s --id %s \"what it is about\"`", kind, id),
+	}
+}
+
 // findStory looks for the file of a story by its id, "" if there is none. One in a
 // folder for finished work is found too. A folder for stories that cannot be read is
 // an error: a second story of that name would be made.

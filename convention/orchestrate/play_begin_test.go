@@ -55,6 +55,12 @@ func TestOR11_begin_names(t *testing.T) {
 	for name := range stories {
 		begin(reprise.KindStory, reprise.Goal{Path: name})
 	}
+	for _, kind := range []reprise.Kind{reprise.KindStory, reprise.KindQALoop} { // a person names it by what is shown
+		ref, _, err := books[kind].Begin(stories, reprise.Goal{Path: "1.2"})
+		if at, _, _ := books[kind].Begin(stories, reprise.Goal{Path: "docs/stories/1.2.login.md"}); err != nil || ref != at {
+			t.Errorf("%s 1.2: %v, %v", kind, ref, err)
+		}
+	}
 	begin(reprise.KindStory, reprise.Goal{ID: "5.4"})
 	begin(reprise.KindStory, reprise.Goal{ID: "US-7", Text: "x"})
 	begin(reprise.KindStory, reprise.Goal{Text: "Let users pay with a card"})

@@ -24,12 +24,15 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if base := path.Base(g.Path); strings.HasPrefix(base, "loop-status.") && exists(fsys, g.Path) {
 		return reprise.Ref{Layout: layoutName, ID: loopID(fsys, g.Path), Path: g.Path, Kind: reprise.KindQALoop}, nil, nil
 	}
-	story := g.Path
-	if story == "" || strings.HasPrefix(path.Base(story), "loop-status.") {
-		var err error
-		if story, err = findStory(fsys, strings.TrimPrefix(g.ID, "qa-loop-")); err != nil {
-			return none, nil, err
-		}
+	var story string
+	var err error
+	if g.Path == "" || strings.HasPrefix(path.Base(g.Path), "loop-status.") {
+		story, err = findStory(fsys, strings.TrimPrefix(g.ID, "qa-loop-"))
+	} else {
+		story, err = namedStory(fsys, "QA loop", g.Path)
+	}
+	if err != nil {
+		return none, nil, err
 	}
 	if story == "" || !exists(fsys, story) {
 		return none, nil, notFromNothing("QA loop", "there is no story to review")

@@ -24,6 +24,14 @@ var (
 // Begin implements reprise.Playbook.
 func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	dir, id := g.Path, g.ID
+	if dir != "" && !exists(fsys, dir) && !isSpecArtifact(specState(dir)) {
+		specs := survey(fsys).specs
+		at := slices.IndexFunc(specs, func(d string) bool { return strings.EqualFold(specID(d), path.Base(dir)) })
+		if at < 0 {
+			return reprise.Ref{}, nil, notNamed("specification", "specification", dir, reprise.KindSpecPipeline)
+		}
+		dir = specs[at]
+	}
 	if dir == "" {
 		id = cmp.Or(id, slug(g.Text))
 		if !isName(id) {
@@ -34,10 +42,7 @@ func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 			dir = stories
 		}
 	}
-	if id = path.Base(dir); id == "spec" {
-		id = path.Base(path.Dir(dir))
-	}
-	ref := reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}
+	ref := reprise.Ref{Layout: layoutName, ID: specID(dir), Path: dir, Kind: reprise.KindSpecPipeline}
 	if g.Text == "" && !exists(fsys, dir) {
 		return reprise.Ref{}, nil, notFromNothing("specification", "a text that says what it is about is needed")
 	}

@@ -22,12 +22,15 @@ var cycleRoles = map[string]string{create: "sm", validate: "po", implement: "dev
 // Begin implements reprise.Playbook: a story that is there is continued, else
 // its form is made, for the first phase to fill.
 func (Story) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
-	name, id := g.Path, g.ID
-	if name == "" && id != "" {
-		var err error
-		if name, err = findStory(fsys, id); err != nil {
-			return reprise.Ref{}, nil, err
-		}
+	name, id := "", g.ID
+	var err error
+	if g.Path != "" {
+		name, err = namedStory(fsys, "story", g.Path)
+	} else if id != "" {
+		name, err = findStory(fsys, id)
+	}
+	if err != nil {
+		return reprise.Ref{}, nil, err
 	}
 	if name == "" {
 		id = cmp.Or(id, slug(g.Text))

@@ -27,6 +27,14 @@ const write, critique = "write", "critique"
 // specWords are the spellings of the field of .pipeline-state.json that says how far it is.
 var specWords = []string{"status", "state", "phase", "currentPhase"}
 
+// specID is what the specification in a folder is called.
+func specID(dir string) string {
+	if path.Base(dir) == "spec" {
+		dir = path.Dir(dir)
+	}
+	return path.Base(dir)
+}
+
 // specState is the state file of a specification.
 func specState(dir string) string { return path.Join(dir, ".pipeline-state.json") }
 
@@ -67,10 +75,7 @@ func isSpecArtifact(p string) bool {
 // they are under way beside one.
 func (f *finder) specRuns(t *census) {
 	for _, dir := range t.specs {
-		id := path.Base(dir)
-		if id == "spec" {
-			id = path.Base(path.Dir(dir))
-		}
+		id := specID(dir)
 		if storyOfSpec(id, dir, t.stories) == "" || f.underWay(id, dir, t) {
 			f.add(id, dir, reprise.KindSpecPipeline)
 		}
