@@ -27,7 +27,10 @@ func Ruling(text string) reprise.Status {
 	text, _ = cutRuling(text)
 	whole := doc.Fold(text)
 	words := strings.Fields(whole)
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0 && strings.ContainsAny(text, "❌✗✘") && !strings.ContainsAny(text, "✅✓✔?"):
+		return reprise.Failed
+	case len(words) == 0:
 		return reprise.Pending
 	}
 	for _, status := range []reprise.Status{reprise.Done, reprise.Failed, reprise.Blocked} {
@@ -51,11 +54,24 @@ func takesBack(rest string) bool {
 
 // cutRuling separates a ruling from what is said about it.
 func cutRuling(text string) (ruling, about string) {
-	if i := strings.IndexAny(text, "(—–→>.;,"); i > 0 {
-		return text[:i], text[i:]
+	if at := aside().FindStringIndex(text); at != nil && at[0] > 0 {
+		return text[:at[0]], text[at[0]:]
 	}
 	return text, ""
 }
+
+// closes reports whether what stands for a ruling, and is none of those known, leaves nothing
+// open: it says that the work is good, is a form that nobody filled in, or is prose.
+func closes(text string) bool {
+	text, _, _ = strings.Cut(text, ". ")
+	fold := nothing().ReplaceAllString(doc.Fold(text), "clean")
+	good := praise().MatchString(fold) && !takesBack(fold) && !lacks().MatchString(fold)
+	prose := !refuses().MatchString(fold) && (len(strings.Fields(fold)) > longestRuling || len(fold) > 20*longestRuling)
+	return good || prose || form().MatchString(text)
+}
+
+// longestRuling is how many words a ruling has. What is longer tells of the review.
+const longestRuling = 4
 
 // Settled reports whether what stands behind a ruling says that what it asks for was done:
 // "Changes Requested → Fixed".
@@ -74,7 +90,7 @@ type Objection struct {
 	// Answered says that it sent the work back, and all that it asked for is ticked since.
 	Answered bool
 	of       doc.Section // the review of which it is the ruling
-	part     bool        // it may be about a part of the work
+	part     string      // the label, where it may be about a part of the work
 }
 
 // Against quotes objections in a sentence.
@@ -139,14 +155,18 @@ func Rejections(m *doc.Markdown) []Objection { return reviewed(m.All(), nil) }
 
 func reviewed(sec doc.Section, out []Objection) []Objection {
 	// rule reports whether a text is a ruling. One that accepts settles what stands before it; a
-	// bare status, which may be that of a part, only others of its kind.
-	rule := func(key, text string, line int) bool {
-		part := doc.Fold(key) == "status"
+	// bare status, which may be that of a part, only others of its kind. What concludes a review
+	// with a word that is unknown here did not accept the work.
+	rule := func(key, text string, line int, table bool) bool {
+		part := ""
+		if fold := doc.Fold(key); fold == "status" || advises().MatchString(fold) {
+			part = fold
+		}
 		text = struck().ReplaceAllString(text, "")
 		switch status := Ruling(text); {
 		case status == reprise.Done, (status == reprise.Failed || status == reprise.Blocked) && Settled(text):
-			out = slices.DeleteFunc(out, func(o Objection) bool { return o.part || !part })
-		case status == reprise.Failed, status == reprise.Blocked:
+			out = slices.DeleteFunc(out, func(o Objection) bool { return part == "" || o.part == part })
+		case status == reprise.Failed, status == reprise.Blocked, status == reprise.Unknown && concludes().MatchString(doc.Fold(key)) && !table && !closes(text):
 			out = append(out, Objection{Text: strings.TrimSpace(text), Line: line, of: sec, part: part})
 		default:
 			return false
@@ -154,7 +174,7 @@ func reviewed(sec doc.Section, out []Objection) []Objection {
 		return true
 	}
 	_, own, _ := strings.Cut(colons.Replace(sec.Title), ":")
-	rule("", own, sec.Line)
+	rule("", own, sec.Line, false)
 	bare := false // the ruling stands below its heading
 	for _, line := range sec.Lines() {
 		text := strings.TrimLeft(strings.TrimSpace(line.Text), "# ")
@@ -166,9 +186,12 @@ func reviewed(sec doc.Section, out []Objection) []Objection {
 			key, value, _ := strings.Cut(colons.Replace(text), ":")
 			labels[len(labels)-1] = doc.Label{Key: key, Value: value}
 		}
-		bare = rules(text)
+		bare = rules(text) && !advises().MatchString(doc.Fold(text))
 		for _, l := range labels {
-			if rules(l.Key) && rule(l.Key, l.Value, line.No) {
+			if advises().MatchString(doc.Fold(l.Key)) && len(strings.Fields(doc.Fold(l.Value))) > longestRuling {
+				continue // it says what to do
+			}
+			if rules(l.Key) && rule(l.Key, l.Value, line.No, l.Form == doc.TableLabel) {
 				break
 			}
 		}
@@ -196,7 +219,15 @@ func notMet(line string) bool {
 var (
 	colons     = strings.NewReplacer("\uff1a", ":")
 	struck     = doc.Pattern(`(?s)~~.*?~~`) // it no longer holds
-	ruled      = doc.Pattern(`^(?:(?:qa|quality|final|review|recommended|gate) )*(?:gate|verdict|veredito|decision|decisao|outcome|status|sign off|self check(?: result)?)$`)
+	advises    = doc.Pattern(`^(?:(?:qa|quality|final|review|overall) )*(?:recommendation|assessment)$`)
+	ruled      = doc.Pattern(`^(?:(?:qa|quality|final|review|recommended|overall|gate) )*(?:gate|recommendation|assessment|verdict|veredito|decision|decisao|outcome|status|sign off|self check(?: result)?)$`)
+	aside      = doc.Pattern(`[(—–→>;,]|--|\.(?:\s|$)`)
+	form       = doc.Pattern(`^\W*[\[{<]|\s[/|]\s`)
+	nothing    = doc.Pattern(`\bno (?:\w+ ){0,2}(?:issues?|changes?|fixes|findings?|concerns?|problems?|blockers?|follow ups?|actions?)\b(?: (?:required|needed|found|requested|remaining))?`)
+	lacks      = doc.Pattern(`\b(?:partially|partly|almost|nearly|needs?|needed|required|requested|once|after|until|unless|before)\b`)
+	refuses    = doc.Pattern(`^(?:(?:do )?not|cannot|needs?|fix(?:es)?|changes?|rework)\b`)
+	praise     = doc.Pattern(`\b(?:approved?|aprobad[oa]|aprovad[oa]|accept(?:ed|able)?|pass(?:ed|es|ing)?|go|ok|okay|lgtm|success(?:ful)?|clean|completed?|done|fixed|resolved|addressed|applied|corrigidos?|excellent|outstanding|good|great|solid|sound|stable|secure|validated|verified|ready|merged?|shipped|production)\b`)
+	concludes  = doc.Pattern(`(?:^| )(?:verdict|veredito|decision|decisao|outcome)$`)
 	lineNotMet = doc.Pattern(`(?i)^[-*+>\d.\[\]x \t]*(?:❌[ *]*AC[ #-]*\d+\b|(?:AC[ #-]*\d+\b|(?:all )?(?:ACs|acceptance criteria) met\b)[^\pL\d|✓✅]*(?:[❌✗✘]|not met|unmet|not implemented|n[aã]o atendido|(?-i:FAIL(?:ED)?)\b))`)
 	rowNotMet  = doc.Pattern(`(?i)^\|(?:[ *]*(?:AC[ #-]*)?\d+[ *]*\|(?:.*\|)?[ *]*(?:❌|not met|unmet|not implemented|n[aã]o atendido|(?-i:MISSING|FAIL(?:ED)?) *\|)|.*\|[ *]*not (?:done|implemented)[ *]*\|)`)
 )
