@@ -95,6 +95,19 @@ func (a *Account) Differs(store *durable.Store, ref reprise.Ref, name string) bo
 	return err == nil && !now.IsZero() && now != was.hash
 }
 
+// Wrote reports whether the journal wrote a file.
+func (a *Account) Wrote(name string) bool { _, known := a.trail.own[name]; return known }
+
+// Untouched reports whether every file that the journal wrote is as it wrote it last, or gone.
+func (a *Account) Untouched(store *durable.Store) bool {
+	for name, was := range a.trail.own {
+		if now, err := hash(store, name); err != nil || !now.IsZero() && now != was.hash {
+			return false
+		}
+	}
+	return len(a.trail.own) > 0
+}
+
 // Gone lists the files that the journal wrote and that are missing now, those that
 // identify the run first.
 func (a *Account) Gone(store *durable.Store, ref reprise.Ref) ([]Gone, error) {

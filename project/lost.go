@@ -371,6 +371,15 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 	}
 }
 
+// tellOwnCopies plays down that the copies of a plan differ where nothing but we wrote them.
+func (v *View) tellOwnCopies(s *Scope) {
+	for i := range v.Run.Findings {
+		if f := &v.Run.Findings[i]; f.Code == reprise.CodePlanCopies && s.account != nil && s.account.Wrote(f.Source.File) && s.account.Untouched(s.Store) {
+			f.Severity = reprise.Info
+		}
+	}
+}
+
 // forgotten lists finished steps that a run no longer has because some of its files are
 // gone: they would be planned and done again.
 func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, ends []journal.Entry) (out []string) {

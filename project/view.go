@@ -154,6 +154,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	}
 	v.tellNoted(s.last)
 	v.tellLost(ctx, s)
+	v.tellOwnCopies(s)
 	v.tellChanged(s)
 	v.tellLanded(s)
 	v.tellOverwritten(s.Files)
