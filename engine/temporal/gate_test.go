@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,6 +58,10 @@ func (g *gate) let() error {
 		return nil
 	}
 	l, err := net.Listen("tcp", g.address)
+	// Another connection may have been given the port meanwhile, until it ends.
+	for deadline := time.Now().Add(2 * time.Minute); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(deadline); l, err = net.Listen("tcp", g.address) {
+		time.Sleep(100 * time.Millisecond)
+	}
 	if err != nil {
 		return err
 	}
