@@ -343,7 +343,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 	hint := "check whether its work is there; `reprise resume` asks before it is done again"
 	for _, e := range slices.Backward(ends) {
 		if v.Reopened(r.Step(e.Event.Step)) != nil && e.Event.Commit != "" && r.Worktree == "" {
-			hint = fmt.Sprintf("check whether its work is there; if not, `git merge %.12s` brings it here; `reprise resume` asks before it is done again", e.Event.Commit)
+			hint = fmt.Sprintf("`git branch --all --contains %.12s` names the branches that have its work: merge one if yours is not among them; `reprise resume` asks before it is done again", e.Event.Commit)
 			break
 		}
 	}
