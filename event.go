@@ -166,8 +166,7 @@ type Event struct {
 	// files.
 	Work []Expected `json:"work,omitempty"`
 	// Stands are, for the end of an attempt, the hashes of the files that open steps
-	// build on, unless already on record, and zero for the output of any step that the attempt
-	// took away. A later change is not the run's own.
+	// build on, unless already on record. A later change is not the run's own.
 	Stands []Expected `json:"stands,omitempty"`
 	// Measure is, for the events of an attempt, a fingerprint of what the run's work is
 	// measured by, so that a later change can be detected.

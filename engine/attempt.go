@@ -70,9 +70,6 @@ type Attempt struct {
 	Through   bool   // it has shown that no limit stands in its way
 	ReplyFile string // where it leaves its reply, absolute
 	Log       string // where its output is kept, a path in the project
-	// There are the outputs of accepted steps that were there when it was started; only who
-	// started it knows.
-	There []string
 	// Session is the session of its agent if that is known before it starts. Resumes is
 	// set if it is an earlier one. Message is the prompt.
 	Session, Message string
@@ -153,7 +150,6 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 			f.AtStart[e.Path] = now
 		}
 	}
-	f.There = w.outputsThere()
 	f.Settings, _ = w.hash(path.Join(f.Inside, settings.FileName)) // what cannot be read is unknown
 	// crash: intent-recorded
 	w.countLaunch(f, 1)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -11,8 +10,7 @@ import (
 )
 
 // stands gives the outputs that open steps build on, and those of an attempt that is
-// accepted, where they are not what is on record, and those of any step that an accepted
-// attempt took away. What changed beside an attempt whose
+// accepted, where they are not what is on record. What changed beside an attempt whose
 // end no one saw is recorded only where git shows that it can be the attempt's: else a
 // person is asked about it.
 func (w *work) stands(ctx context.Context, s *Seen, accepted bool) (out []reprise.Expected) {
@@ -45,33 +43,7 @@ func (w *work) stands(ctx context.Context, s *Seen, accepted bool) (out []repris
 			}
 		}
 	}
-	if accepted && !s.Recalled {
-		for _, name := range s.There {
-			if now, unread := project.Standing(w.store, name); !own[name] && now.IsZero() && unread == "" {
-				out = append(out, reprise.Expected{Path: name})
-			}
-		}
-	}
 	slices.SortStableFunc(out, func(a, b reprise.Expected) int { return strings.Compare(a.Path, b.Path) })
-	return out
-}
-
-// outputsThere lists the outputs of accepted steps that are there.
-func (w *work) outputsThere() (out []string) {
-	if !w.run.Kind.Facts().Needs {
-		return nil
-	}
-	for i := range w.run.Steps {
-		h := w.hist.Step(w.run.Steps[i].ID)
-		if h.Accepted == nil {
-			continue
-		}
-		for _, e := range h.Made {
-			if _, err := fs.Stat(w.store, e.Path); err == nil {
-				out = append(out, e.Path)
-			}
-		}
-	}
 	return out
 }
 

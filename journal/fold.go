@@ -32,8 +32,7 @@ type History struct {
 	// Measured is the last event that says what the work is measured by, nil if there
 	// is none.
 	Measured *reprise.Event
-	// Stands is what the outputs of accepted steps were when an attempt last ended, zero for
-	// one that it took away.
+	// Stands is what the outputs of accepted steps were when an attempt last ended.
 	Stands map[string]reprise.Hash
 	// Found is what attempts found changed and not committed when they began, by what their
 	// commits carry.
@@ -349,12 +348,6 @@ func (h *History) Compares(is func(reprise.Expected) bool) bool {
 		}
 	}
 	return false
-}
-
-// TookAway reports whether an accepted attempt took away an output of an earlier one.
-func (h *History) TookAway(name string) bool {
-	was, recorded := h.Stands[name]
-	return recorded && was.IsZero()
 }
 
 // filled lists the files of these that had content when an attempt last ended.

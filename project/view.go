@@ -341,11 +341,6 @@ func wordAlone(hist *journal.History, r *reprise.Run) map[string]bool {
 	return out
 }
 
-// needed reports whether an open step of a run needs a step.
-func needed(r *reprise.Run, id string) bool {
-	return slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() && slices.Contains(s.Needs, id) })
-}
-
 // tellLanded adds to an open run how the ends of its steps were accepted here, which of
 // their outputs are gone, and which work is waiting to be committed.
 func (v *View) tellLanded(sc *Scope) {
@@ -402,7 +397,6 @@ func (v *View) tellLanded(sc *Scope) {
 				s.Accepted.Emptied = append(s.Accepted.Emptied, e.Path)
 			case isUnread(sc.Files, e.Path, info, err):
 				s.Accepted.Unread = append(s.Accepted.Unread, e.Path)
-			case errors.Is(err, fs.ErrNotExist) && hist.TookAway(e.Path) && !needed(r, s.ID):
 			case sc.replaced(e.Path, info, err, hist.Stands[e.Path]):
 				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
 			}
