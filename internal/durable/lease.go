@@ -273,6 +273,9 @@ func (s *Store) readStamp() (st stamp, err error) {
 // journal or an intent, so one of them without it was not made here.
 func (s *Store) checkStamp(dir Info) error {
 	st, err := s.readStamp()
+	if missing(err) && s.begun() {
+		st, err = s.readStamp() // whoever began just now has written it before
+	}
 	if err != nil {
 		var future *FutureError
 		if errors.As(err, &future) {
