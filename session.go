@@ -18,9 +18,24 @@ type Session struct {
 	// Dir is where it worked: a slash path relative to the project folder, "." for the
 	// folder itself, "../…" for a checkout outside it or a folder of the same checkout
 	// above it, "" if unknown.
-	Dir     string
+	Dir string
+	// Folder is where it was started, absolute, as recorded: there its CLI finds it again.
+	Folder  string
 	Started time.Time
 	Last    time.Time // of its latest record
+	// What it is about, each one plain line without secrets: its title, what it was asked
+	// first and last, what its agent said last, and the branch it worked on.
+	Title, FirstPrompt, LastPrompt, LastWords, Branch string
+	// End is how it came to rest; of a session that is worked on it is unset.
+	End SessionEnd
+	// Asks is what a person has to permit before it goes on, "" for nothing.
+	Asks string
+	// Broken says why its own CLI cannot continue it, "" if nothing speaks against it.
+	Broken string
+	// Parent is the session whose helper it is, "" for none. Idle says that it was given
+	// nothing to do.
+	Parent string
+	Idle   bool
 	// Ended says that nothing was in progress: the transcript ends in an orderly way, or
 	// the session was given nothing to do. False does not prove the contrary, and then
 	// one of Calls is open.
@@ -70,6 +85,7 @@ func (u UnreadSession) String() string {
 type Call struct {
 	ID      string
 	Tool    string
+	Source  string // where its beginning is on record
 	Text    string // the command or the files, shortened, with secrets removed
 	Whole   string // the same at the length shown to an agent
 	Wrote   Hash   // of id, tool and text as the session wrote them, before secrets are removed

@@ -1,5 +1,7 @@
 package agent
 
+import "reprise"
+
 // The known CLIs, a row each. They differ in how they are called and in what
 // they print; the readers of the latter are in files of their own.
 var (
@@ -9,7 +11,7 @@ var (
 		edits:    []string{"--permission-mode", "acceptEdits"},
 		all:      []string{"--dangerously-skip-permissions"},
 		approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
-		model:    "--model", fresh: []string{"--session-id", "ID"}, resume: []string{"--resume", "ID"},
+		model:    "--model", fresh: []string{"--session-id", "ID"}, resume: reprise.ResumeArgs("claude"),
 		permits: permits{
 			shell: "Bash", command: "Bash(%s:*)", exact: "Bash(%s)", whole: true, allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
 		},
@@ -38,7 +40,7 @@ var (
 		edits:    []string{"--allow-tool=write"},
 		all:      []string{"--allow-all-tools", "--allow-all-paths"},
 		approves: []string{"--allow-all-tools", "--allow-all", "--allow-tool", "--yolo"},
-		model:    "--model", fresh: []string{"--session-id=ID"}, resume: []string{"--resume=ID"},
+		model:    "--model", fresh: []string{"--session-id=ID"}, resume: reprise.ResumeArgs("copilot"),
 		permits: permits{
 			shell: "bash", command: "shell(%s:*)", site: "url(%s)", known: []string{"git", "gh"},
 			allow: []string{"--allow-tool=GRANT"}, folder: []string{"--add-dir=DIR"},
@@ -52,7 +54,7 @@ var (
 		edits:    []string{"--approval-mode", "auto_edit"},
 		all:      []string{"--approval-mode", "yolo"},
 		approves: []string{"--approval-mode", "--yolo", "-y"},
-		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: []string{"-r", "ID"},
+		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: reprise.ResumeArgs("gemini"),
 		permits: permits{
 			shell: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
 		},
@@ -69,7 +71,7 @@ var (
 		args:     []string{"run", "--format", "json", "--print-logs", "--log-level", "ERROR"}, // else it waits for a limit without a word
 		all:      []string{"--auto"},
 		approves: []string{"--auto"},
-		model:    "-m", resume: []string{"-s", "ID"},
+		model:    "-m", resume: reprise.ResumeArgs("opencode"),
 		permits: permits{shell: "bash", command: "%s *", exact: opencodeExact + "%s", tell: opencodePermission},
 	}
 
@@ -81,7 +83,7 @@ var (
 		edits:    []string{"--approval-mode", "auto-edit"},
 		all:      []string{"--approval-mode", "yolo"},
 		approves: []string{"--approval-mode", "--yolo", "-y"},
-		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: []string{"--resume", "ID"},
+		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: reprise.ResumeArgs("qwen"),
 		permits: permits{
 			shell: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
 		},

@@ -2,10 +2,8 @@ package briefing
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"reprise"
 	"reprise/report"
@@ -13,27 +11,23 @@ import (
 
 // cli is what differs between the programs that can read a briefing.
 type cli struct {
-	name   string
-	reads  string // the files it reads by itself
-	resume string // how a person resumes a session of it
+	name  string
+	reads string // the files it reads by itself
 }
 
 var clis = []cli{
-	{"claude", "`CLAUDE.md`", "claude --resume %s"},
-	{"codex", "`AGENTS.md`", "codex resume %s"},
-	{"gemini", "`GEMINI.md`", "gemini --resume %s"},
-	{"opencode", "`AGENTS.md`", "opencode --session %s"},
-	{"qwen", "`QWEN.md`", "qwen --resume %s"},
-	{"copilot", "`AGENTS.md` and `.github/copilot-instructions.md`", "copilot --resume=%s"},
+	{"claude", "`CLAUDE.md`"},
+	{"codex", "`AGENTS.md`"},
+	{"gemini", "`GEMINI.md`"},
+	{"opencode", "`AGENTS.md`"},
+	{"qwen", "`QWEN.md`"},
+	{"copilot", "`AGENTS.md` and `.github/copilot-instructions.md`"},
 }
 
 // CLIs are the programs a briefing can be for.
 func CLIs() []string {
 	return report.Each(clis, func(c cli) string { return c.name })
 }
-
-// id is the form of a session's id that can stand in a command.
-var id = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$`) })
 
 // notes are for the CLI that reads the briefing.
 func (g *gathering) notes() []string {
@@ -44,7 +38,7 @@ func (g *gathering) notes() []string {
 	c := clis[at]
 	out := []string{fmt.Sprintf("%s reads %s of the project automatically; its rules apply and are not repeated here.", c.name, c.reads)}
 	if s := g.session(); s != nil {
-		out = append(out, fmt.Sprintf("Instead of a new session, the one that was interrupted can be resumed: `"+c.resume+"` (source: %s transcript).", s.ID, c.name))
+		out = append(out, fmt.Sprintf("Instead of a new session, the one that was interrupted can be resumed: `%s` (source: %s transcript).", reprise.Resume(c.name, s.ID), c.name))
 	}
 	return out
 }
@@ -63,7 +57,7 @@ func (g *gathering) session() *reprise.Session {
 	var found *reprise.Session
 	for i := range g.Observed.Sessions {
 		s := &g.Observed.Sessions[i]
-		if s.CLI != g.For || s.Caller || lost[s.ID] || !id().MatchString(s.ID) {
+		if s.CLI != g.For || s.Caller || lost[s.ID] || s.Broken != "" || reprise.Resume(s.CLI, s.ID) == "" {
 			continue
 		}
 		if ours[s.ID] {

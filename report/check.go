@@ -9,15 +9,17 @@ import (
 )
 
 // CheckSchema is the version of the document of `reprise check`.
-const CheckSchema = "reprise/check/v1"
+const CheckSchema = "reprise/check/v2"
 
 // Check is the answer of `reprise check`: everything that is known about one
 // run, whether resuming is safe, and from where.
 type Check struct {
-	Schema string `json:"schema" jsonschema:"reprise/check/v1"`
+	Schema string `json:"schema" jsonschema:"reprise/check/v2"`
 	Root   string `json:"root" jsonschema:"absolute path of the project folder"`
 	Mode   string `json:"mode" jsonschema:"interactive or preflight"`
 	Checked
+	// Sessions are those of the first run and those of the folder that a person could want back.
+	Sessions   []Session `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, and those of the folder that a person could want back, the latest first"`
 	Git        *Git      `json:"git" jsonschema:"the repository as it was found; null if there is none or it was not looked at"`
 	Unread     []string  `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
 	Verified   *Verified `json:"verified" jsonschema:"how the command given for verification ended; null if none was run"`
@@ -219,6 +221,7 @@ func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 	if len(runs) > 0 {
 		c.Checked = runs[0]
 	}
+	c.Sessions = concerned(o, c.Checked.Sessions)
 	if len(runs) > 1 {
 		c.Candidates = Each(runs, func(r Checked) Run { return *r.Run })
 	}
@@ -230,7 +233,7 @@ func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Obs
 	run, decision, plan := NewJudged(r, d), newDecision(d), NewPlan(r, d, o)
 	return Checked{
 		Digest: digest, Run: &run, Decision: &decision, Plan: &plan, Steps: Each(r.Steps, newStep), Artifacts: Each(r.Artifacts, newArtifact),
-		Owner: newOwner(r.Owner, o), HeldBy: newHolder(d.Holder), Sessions: Each(o.SessionsOn(r), newSession), Options: List(d.Options(r)),
+		Owner: newOwner(r.Owner, o), HeldBy: newHolder(d.Holder), Sessions: NewSessions(o.SessionsOn(r), o.Now), Options: List(d.Options(r)),
 		Failures: Each(r.Failures, newFailure), Findings: NewFindings(Sorted(r.Findings)),
 	}
 }

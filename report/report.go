@@ -25,6 +25,9 @@ type Status struct {
 	// Runs stand in the order in which one would resume them.
 	Runs     []Run     `json:"runs" jsonschema:"every run, in the order in which one would resume them"`
 	Findings []Finding `json:"findings" jsonschema:"what is to be said of the folder and of no single run: places that could not be looked into"`
+	// Sessions are those of the folder that a person could want back.
+	Sessions []Session `json:"sessions" jsonschema:"sessions of agent CLIs in this folder that a person could want back, the latest first"`
+	Unread   []string  `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
 	Fleet    *Fleet    `json:"fleet,omitempty" jsonschema:"the runs of the fleet; absent where the environment names no server"`
 }
 
@@ -112,8 +115,8 @@ type Error struct {
 
 // NewStatus makes the document of a project. Runs that were judged carry the
 // verdict and the state of the decision.
-func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]reprise.Decision, findings []reprise.Finding) Status {
-	return Status{Schema: StatusSchema, Root: root, Findings: NewFindings(findings), Runs: Each(runs, func(r *reprise.Run) Run {
+func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]reprise.Decision, findings []reprise.Finding, o reprise.Observed) Status {
+	return Status{Schema: StatusSchema, Root: root, Findings: NewFindings(findings), Sessions: concerned(o, nil), Unread: Each(o.SessionsUnread, reprise.UnreadSession.String), Runs: Each(runs, func(r *reprise.Run) Run {
 		if d, ok := decisions[r]; ok {
 			return NewJudged(r, d)
 		}

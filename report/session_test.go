@@ -21,7 +21,7 @@ func TestAC_calls_without_a_landing_are_unknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"landing":"unknown"`, `"effect":"unknown"`, `"life":"unknown"`, `"sessions_unread":[]`, `"signs":[]`} {
+	for _, want := range []string{`"state":"unknown"`, `"effect":"unknown"`, `"life":"unknown"`, `"sessions_unread":[]`, `"signs":[]`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %s in %s", want, b)
 		}

@@ -24,7 +24,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 	return map[string]*jsonschema.Schema{
 		"status.v1.json":   generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
 		"detect.v1.json":   generate[report.Detect](t, "How one run was interrupted, and the ways to continue."),
-		"check.v1.json":    generate[report.Check](t, "Whether it is safe to resume one run, from where, and why."),
+		"check.v2.json":    generate[report.Check](t, "Whether it is safe to resume one run, from where, and why."),
 		"checks.v1.json":   generate[report.Checks](t, "Every check, with the code of its findings and what it means."),
 		"log.v1.json":      generate[report.Log](t, "What reprise recorded of a run."),
 		"timeline.v1.json": generate[report.Timeline](t, "When what of a run was worked on or waited for."),
@@ -128,7 +128,7 @@ func TestX10_schemas_refuse_unknown_words(t *testing.T) {
 	}
 	doc := func(state string) any {
 		var v any
-		text := `{"schema":"reprise/status/v1","root":"/p","findings":[],"runs":[{"layout":"l","id":"i","path":"p","kind":"build","title":"","state":"` + state +
+		text := `{"schema":"reprise/status/v1","root":"/p","findings":[],"sessions":[],"sessions_unread":[],"runs":[{"layout":"l","id":"i","path":"p","kind":"build","title":"","state":"` + state +
 			`","verdict":"none","progress":{"done":0,"total":1},"last_activity":null,"next":[],"questions":[],"findings":[]}]}`
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestX10_schemas_refuse_unknown_words(t *testing.T) {
 }
 
 func TestX10_check_document_matches_its_schema(t *testing.T) {
-	resolved, err := documents(t)["check.v1.json"].Resolve(nil)
+	resolved, err := documents(t)["check.v2.json"].Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

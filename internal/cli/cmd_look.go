@@ -201,7 +201,7 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	if to := found.Nothing(); to != reprise.OutcomeNothing {
 		a.came(to)
 	}
-	doc := report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings)
+	doc := report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings, found.Observed)
 	for i, r := range found.Runs {
 		doc.Runs[i].Says = nextWords(r, found.Decisions[r])
 	}
@@ -294,7 +294,7 @@ func (a *app) newCheck() *cobra.Command {
 	}
 	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.check(ctx, dir, name, flags) })
 	cmd.RunE = a.guardedIf(cmd.RunE, func() bool { return flags.verify != "" }) // a user's command must not outlive us
-	a.folderFlags(cmd, &dir, "schema/check.v1.json")
+	a.folderFlags(cmd, &dir, "schema/check.v2.json")
 	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight, which shows what --full shows")
 	cmd.Flags().BoolVar(&flags.full, "full", false, "show the evidence for every step, every file and the whole plan")
 	cmd.Flags().StringVar(&flags.verify, "verify", "", "a command to run in a throw-away copy of what was committed; done steps it confirms are verified")

@@ -78,7 +78,7 @@ func check(t *testing.T, dir string, args ...string) (report.Check, int) {
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatalf("exit %d: %v: %s%s", code, err, out, stderr)
 	}
-	if err := validate("check.v1.json", []byte(out)); err != nil {
+	if err := validate("check.v2.json", []byte(out)); err != nil {
 		t.Errorf("schema: %v", err)
 	}
 	return doc, code
