@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"reprise"
 	"reprise/engine"
@@ -119,39 +118,6 @@ func TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed(t *testing.T) {
 			}
 			t.Logf("of %d operations %d are behind the journal and before the files, %d behind both", last, without, with)
 		})
-	}
-}
-
-// A run that was given up and is started again under its name is previewed as the
-// new one, whatever its journal tells of the old one.
-func TestX10_a_preview_of_a_run_that_is_begun_a_second_time(t *testing.T) {
-	t.Parallel()
-	e := newEngine(repository(t))
-	e.Ask = answering
-	goal := reprise.Goal{ID: "one", Text: "CSV export"}
-	begin := func() (reprise.Ref, error) {
-		return e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal, engine.Choice{})
-	}
-	ref, err := begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "clean"}); err != nil {
-		t.Fatal(sum, err)
-	}
-	at := time.Now().Add(time.Minute).Truncate(time.Second)
-	e.Now = func() time.Time { return at }
-	before := files(t, e.Dir)
-	p, err := e.PreviewBegin(t.Context(), "eventrun", reprise.KindGraph, goal, engine.Choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := launchFirst(t, e, begin)
-	if len(p.Starts) != 1 || p.Starts[0].Step != next.job.Step || p.Starts[0].Attempt != next.job.Attempt {
-		t.Errorf("%q would start %+v, and it begins with %s", p.Would, p.Starts, next.job.Step)
-	}
-	if want, have := difference(before, next.files), perFile(p.Diff); !slices.Equal(want, have) {
-		t.Errorf("previewed\n%s\nstarting did\n%s", strings.Join(have, ""), strings.Join(want, ""))
 	}
 }
 

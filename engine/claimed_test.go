@@ -58,8 +58,8 @@ func hasCode(list []reprise.Finding, code, subject string) bool {
 }
 
 // TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing: an attempt writes that its
-// step is done, and its engine is killed. Whatever else it changed, it may have written that
-// before it was done: a person is asked, or it is done again where that may be.
+// step is done, and its engine is killed. With nothing else that it changed, it may have
+// written that before it was done: a person is asked, or it is done again where that may be.
 func TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -69,10 +69,8 @@ func TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing(t *testing.T
 	}{
 		"alone":                     {"true", reprise.Verify, false},
 		"with a commit of it":       {"git add -f .agent-memory && git commit -qm state", reprise.Verify, false},
-		"with a file beside it":     {"echo x > work.txt", reprise.Verify, false},
-		"with a commit beside it":   {"echo x > work.txt && git add work.txt && git commit -qm work", reprise.Verify, false},
-		"and it may be done again":  {"echo x > work.txt", reprise.Rerun, true},
-		"and only a person can say": {"echo x > work.txt", reprise.AskWho, false},
+		"and it may be done again":  {"true", reprise.Rerun, true},
+		"and only a person can say": {"true", reprise.AskWho, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,70 +156,6 @@ func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 	}
 }
 
-// TestO7_S8_steps_that_an_agent_changes_are_put_back: the steps come from the file that a
-// person trusts, whatever an agent makes of the graph: one that it takes out, needs that
-// it changes, the workflow that it leaves out.
-func TestO7_S8_steps_that_an_agent_changes_are_put_back(t *testing.T) {
-	t.Parallel()
-	graph := ".agent-memory/runs/one/task-graph.json"
-	for name, command := range map[string]string{
-		"a step less":     `grep -v '"id": *"b"' ` + graph + ` > g; cat g > ` + graph,
-		"no workflow":     `sed 's/"workflow"/"workflaw"/' ` + graph + ` > g; cat g > ` + graph,
-		"no needs at all": `sed 's/"dependencies"/"dependants"/' ` + graph + ` > g; cat g > ` + graph,
-		"nothing":         `: > ` + graph,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newEngine(repository(t))
-			ref := start(t, e, claimedFlow(command))
-			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(strings.Fields(get(t, e.Dir, "log")), " "); got != "B C" || sum.State != reprise.Complete {
-				t.Errorf("log %q, %v", got, sum.State)
-			}
-			if !hasCode(sum.Findings, reprise.CodeStepsChanged, ref.ID) {
-				t.Errorf("nothing was said: %+v", sum.Findings)
-			}
-		})
-	}
-}
-
-// TestO7_S8_check_judges_the_run_as_its_steps_were: between two processes, too, and what
-// was changed is kept.
-func TestO7_S8_check_judges_the_run_as_its_steps_were(t *testing.T) {
-	t.Parallel()
-	e := newEngine(repository(t))
-	ref := start(t, e, claimedFlow("echo A >> log"))
-	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(e.Dir, ref.Path, "task-graph.json")
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(`{"tasks":[{"id":"a","title":"a"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r, d := looked(t, e.Dir, ref)
-	if !hasCode(r.Findings, reprise.CodeStepsChanged, ref.ID) || len(r.Steps) != 3 || d.Point == nil || d.Point.ID != "b" {
-		t.Errorf("check: %+v, %d steps, at %+v", r.Findings, len(r.Steps), d.Point)
-	}
-	p, err := e.Preview(t.Context(), ref, engine.Choice{})
-	if err != nil || len(p.Starts) != 1 || p.Starts[0].Step != "b" {
-		t.Errorf("preview: %+v, %v", p, err)
-	}
-	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-	if err != nil || sum.State != reprise.Complete {
-		t.Fatalf("%+v, %v", sum, err)
-	}
-	if now := get(t, e.Dir, ref.Path+"/task-graph.json"); now != string(whole) {
-		t.Errorf("the graph is %s", now)
-	}
-}
-
 // TestO7_an_answer_that_an_agent_writes_is_none: only what is on record is what a person
 // said.
 func TestO7_an_answer_that_an_agent_writes_is_none(t *testing.T) {
@@ -253,42 +187,5 @@ steps:
 	}
 	if _, err := os.Stat(filepath.Join(e.Dir, "log")); err == nil {
 		t.Fatal("c was started")
-	}
-}
-
-// A step that was started must not be started again by itself once the journal, which knew
-// whether it may be done twice, is gone.
-func TestStepIsAskedAboutIfTheJournalOfItsStartIsGone(t *testing.T) {
-	t.Parallel()
-	for answer, want := range map[string]string{"it is done": "", "do it again": "sent"} {
-		e := newEngine(repository(t))
-		ref := start(t, e, `name: f
-steps:
-  - {id: mail, command: [sh, -c, "echo sent >> log"], on_crash: ask}
-`)
-		started := fmt.Sprintf(`{"event_type":"task-started","task_id":"mail","timestamp":%q,"actor":"reprise","event_id":"x"}`, shiftedNow().UTC().Format(time.RFC3339Nano))
-		events := filepath.Join(e.Dir, ref.Path, "events", "reprise", "later.jsonl")
-		if err := os.WriteFile(events, []byte(started+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(filepath.Join(e.Dir, ".reprise")); err != nil {
-			t.Fatal(err)
-		}
-		if _, d := looked(t, e.Dir, ref); d.Action != reprise.Ask {
-			t.Errorf("check: %+v", d)
-		}
-		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-		if err != nil || len(sum.Questions) != 1 || sum.Commands != 0 {
-			t.Fatalf("%+v, %v", sum, err)
-		}
-		if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: answer}); err != nil {
-			t.Fatal(err)
-		}
-		if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
-			t.Fatalf("%+v, %v", sum, err)
-		}
-		if log, _ := os.ReadFile(filepath.Join(e.Dir, "log")); strings.TrimSpace(string(log)) != want {
-			t.Errorf("%s: log %q, want %q", answer, log, want)
-		}
 	}
 }

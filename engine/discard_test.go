@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,28 +63,5 @@ func TestAC9_X7_a_discard_is_taken_back_by_the_snapshot_it_names(t *testing.T) {
 	}
 	if out := git(t, e.Dir, "branch", "--contains", strings.TrimSpace(first)); !strings.Contains(out, "main") {
 		t.Errorf("what was merged is not the first build: %s", out)
-	}
-}
-
-// X7: nothing is worked on between the two halves of an undo.
-func TestX7_an_undo_that_was_begun_is_ended_first(t *testing.T) {
-	t.Parallel()
-	w := workflows[len(workflows)-1]
-	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(e.Dir, ".reprise/undo"), []byte("000001"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil || !strings.Contains(err.Error(), "resume anything here: it is not safe: an undo was started here and not finished; `reprise undo 000001` finishes it") {
-		t.Errorf("resume: %v", err)
-	}
-	if _, err := (upkeep.Tender{Dir: e.Dir, Now: time.Now()}).Undo(t.Context(), "000001", upkeep.UndoChoice{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{}); err != nil {
-		t.Errorf("after it was ended: %v", err)
 	}
 }

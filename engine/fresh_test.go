@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -183,36 +180,6 @@ func TestAC9_fresh_beside_secrets_changes_nothing(t *testing.T) {
 	}
 }
 
-// afresh is an engine in a process of its own that takes up the run of a workflow
-// as a person would who sees it in a list: DIR NAME OPTION N SITES. N and SITES are
-// as for carry.
-func afresh(args []string) int {
-	dir, name, option, sites := args[0], args[1], args[2], args[4]
-	n, err := strconv.Atoi(args[3])
-	if err != nil {
-		return codeOf(err)
-	}
-	e := newEngine(dir)
-	e.StopOrphans, e.Ask, e.Adopt, e.Now = true, answering, true, shiftedNow
-	e.Environ = append(e.Environ, "DEMO_LAUNCHES="+launchesOf(dir))
-	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = launchesOf(dir)
-	e.Settings.Env = append(e.Settings.Env, "DEMO_LAUNCHES")
-	ref, err := listed(dir, name)
-	if err != nil {
-		return codeOf(err)
-	}
-	e.Disk = killedBefore(n, sites)
-	sum, err := e.Resume(context.Background(), ref, engine.Choice{Option: option})
-	if code := codeOf(err); code != exitDone {
-		return code
-	}
-	if sum.State == reprise.Complete || sum.State == reprise.Waiting && waits(name) {
-		return exitDone
-	}
-	fmt.Fprintf(os.Stderr, "%v %v %q failed %+v left %v questions %+v\n", sum.State, sum.Action, sum.Reasons, sum.Failed, sum.Left, sum.Questions)
-	return exitLeft
-}
-
 // clockShift is what the clocks of a test and its engines are behind: they begin at
 // a full hour, for some files are named after it.
 var clockShift = sync.OnceValue(func() time.Duration {
@@ -246,17 +213,6 @@ func listed(dir, name string) (reprise.Ref, error) {
 		return reprise.Ref{}, fmt.Errorf("the run of %s is not to be resumed: %v %v %q", name, d.State, d.Verdict, d.Reasons)
 	}
 	return found[0].Ref, nil
-}
-
-// previewed previews how the run of a workflow continues that is in the list.
-func previewed(dir, name string) (*engine.Preview, error) {
-	ref, err := listed(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	e := newEngine(dir)
-	e.Now = shiftedNow
-	return e.Preview(context.Background(), ref, engine.Choice{})
 }
 
 func kindOf(name string) (string, reprise.Kind) {
@@ -313,188 +269,6 @@ func stopped(t *testing.T, name string) (dir string, ref reprise.Ref) {
 	return dir, ref
 }
 
-// restore makes a folder what another one is.
-func restore(dir, from string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	return os.CopyFS(dir, os.DirFS(from))
-}
-
-// archivedAs gives what the archive holds, by the path in its boxes. Boxes that
-// were made and not used are left out.
-func archivedAs(t *testing.T, dir string) map[string][]string {
-	t.Helper()
-	out := map[string][]string{}
-	boxes, err := filepath.Glob(filepath.Join(dir, ".reprise/archive/*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, box := range boxes {
-		err := filepath.WalkDir(box, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			rel, _ := filepath.Rel(box, name)
-			data, err := os.ReadFile(name)
-			out[rel] = append(out[rel], string(data))
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
-// TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end kills an engine
-// that starts a run afresh before each of its operations on the disk up to the
-// first agent, and whoever takes up what is listed then, and lets a third one do
-// that: what comes of it is what
-// comes of an undisturbed fresh start, and the old state is in the archive, once.
-// Before the decision is on record nothing has changed, and it is made again; of
-// the operations before that only some are tried, and one in four behind it.
-// REPRISE_MATRIX=1 does it with every workflow, REPRISE_MATRIX=all before every operation.
-func TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end(t *testing.T) {
-	sample.Drawn(t)
-	if testing.Short() {
-		t.Skip("kills many processes: left out by -short")
-	}
-	t.Parallel()
-	names := []string{[]string{"graph", "spec-loop"}[sample.Seed(t)%2]}
-	if os.Getenv("REPRISE_MATRIX") != "" || sample.All() {
-		names = []string{"graph", "file", "build", "spec-loop", "epic", "qa-loop", "spec-pipeline", "plans"}
-	}
-	if only := os.Getenv("REPRISE_WORKFLOW"); only != "" {
-		names = strings.Split(only, ",")
-	}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir, ref := stopped(t, name)
-			if kinds := freshKills(t, name, dir, ref); kinds["gone"] == 0 || kinds["decided"] == 0 {
-				t.Errorf("no kill was where the state is gone: %v", kinds)
-			}
-		})
-	}
-}
-
-// The loop of the project as a whole begins again as the loop of its story, in
-// another place and with another journal.
-func TestO1_OR9_a_fresh_start_in_another_place_is_carried_to_its_end(t *testing.T) {
-	t.Parallel()
-	sample.Drawn(t)
-	if testing.Short() {
-		t.Skip("kills many processes: left out by -short")
-	}
-	dir := template(t, "qa-loop")
-	const at = "qa/loop-status.json"
-	put(t, dir, at, `{"storyId": "2.2", "currentIteration": 1, "maxIterations": 5, "status": "in_progress", "history": [{"iteration": 1, "reviewedAt": "2026-02-12T10:20:00Z", "verdict": "REJECT", "issuesFound": 3}]}`)
-	ref, err := listed(dir, "qa-loop")
-	if err != nil || ref.Path != at {
-		t.Fatal(ref, err)
-	}
-	freshKills(t, "qa-loop", dir, ref)
-	if _, err := os.Stat(filepath.Join(dir, "qa/2.2/loop-status.json")); err != nil {
-		t.Error(err)
-	}
-}
-
-// freshKills starts the run of a project afresh, is killed on the way, and counts
-// where.
-func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int {
-	t.Helper()
-	from := filepath.Join(t.TempDir(), "from")
-	if err := os.CopyFS(from, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	launched, _ := os.ReadFile(launchesOf(dir))
-	old := oldState(t, dir, ref)
-	decided := decisions(t, dir)
-	k := killed{name: name, dir: dir}
-	begin := func() {
-		t.Helper()
-		if err := restore(dir, from); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(launchesOf(dir), launched, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	begin()
-	if out, code := k.afresh("fresh", -1); code != exitDone {
-		t.Fatalf("undisturbed it ends with %d: %s", code, out)
-	}
-	undisturbed := k.outcome(t)
-	archive := archivedAs(t, dir)
-	// In an epic, stories that were at work are taken back, too.
-	if name != "epic" && !maps.EqualFunc(archive, old, slices.Equal[[]string]) {
-		t.Fatalf("undisturbed the archive holds %v, the old state was %v", slices.Sorted(maps.Keys(archive)), slices.Sorted(maps.Keys(old)))
-	}
-	sites := k.lines(t)
-	last := slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/carry.go") })
-	if last < 10 {
-		t.Fatalf("the loop begins at operation %d of %d", last, len(sites))
-	}
-	decision := slices.IndexFunc(sites, func(s string) bool {
-		return strings.Contains(s, "engine/choice.go") && strings.Contains(s, "journal/journal.go")
-	})
-	kinds := map[string]int{}
-	draw := rand.New(rand.NewPCG(seedOf(t), 0))
-	offset := draw.IntN(4)
-	var undecided, points []int
-	for n := 0; n <= last; n++ {
-		switch {
-		case n >= decision-1 && ((n-decision+1)%4 == offset || os.Getenv("REPRISE_MATRIX") != "" || sample.All()):
-			points = append(points, n)
-		case n < decision-1 && (n%45 == 0 || os.Getenv("REPRISE_MATRIX") == "all"):
-			undecided = append(undecided, n) // nothing of it is decided yet
-		}
-	}
-	for _, n := range append(few(draw, undecided, 1), points...) {
-		begin()
-		if out, code := k.afresh("fresh", n); code != -1 {
-			t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)
-		}
-		cut := k.lines(t)[n]
-		option, kind := "", "decided"
-		if decisions(t, dir) == decided {
-			option, kind = "fresh", "undecided"
-			if now := oldState(t, dir, ref); !maps.EqualFunc(now, old, slices.Equal[[]string]) {
-				t.Errorf("killed before operation %d (%s): the state has changed", n, cut)
-			}
-		} else if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
-			kind = "gone"
-		}
-		kinds[kind]++
-		if kind != "undecided" {
-			if p, err := previewed(dir, name); err != nil || len(p.Starts) == 0 {
-				t.Errorf("killed before operation %d (%s), %s: its preview is %+v: %v", n, cut, kind, p, err)
-			}
-		}
-		// Whoever carries it on is killed on the way, too.
-		if out, code := k.afresh(option, n*7%50); code != -1 {
-			t.Fatalf("killed before operations %d and %d it ends with %d: %s", n, n*7%50, code, out)
-		}
-		if decisions(t, dir) > decided {
-			option = ""
-		}
-		if out, code := k.afresh(option, -1); code != exitDone {
-			t.Errorf("killed before operation %d (%s), %s: the next one ends with %d: %s", n, cut, kind, code, out)
-			continue
-		}
-		problems := undisturbed.compare(k.outcome(t))
-		if got := archivedAs(t, dir); !maps.EqualFunc(got, archive, alike) {
-			problems = append(problems, fmt.Sprintf("the archive holds %v", slices.Sorted(maps.Keys(got))))
-		}
-		if len(problems) > 0 {
-			t.Errorf("killed before operation %d (%s), %s:\n  %s", n, cut, kind, strings.Join(problems, "\n  "))
-		}
-	}
-	t.Logf("killed before operations up to %d (%s), decided from %d on: %v", last, sites[last], decision, kinds)
-	return kinds
-}
-
 // oldState are the files of a run, each as the archive would name it.
 func oldState(t *testing.T, dir string, ref reprise.Ref) map[string][]string {
 	t.Helper()
@@ -513,42 +287,6 @@ func oldState(t *testing.T, dir string, ref reprise.Ref) map[string][]string {
 		t.Fatal(err, out)
 	}
 	return out
-}
-
-// alike compares contents without times.
-func alike(a, b []string) bool {
-	return slices.EqualFunc(a, b, func(x, y string) bool { return plainTimes(x) == plainTimes(y) })
-}
-
-// decisions counts fresh starts in all journals of a project.
-func decisions(t *testing.T, dir string) int {
-	t.Helper()
-	n := 0
-	for _, all := range journals(t, dir) {
-		n += count(all, reprise.RunRenewed, "")
-	}
-	return n
-}
-
-// lines are the ways to the disk of the last engine.
-func (k *killed) lines(t *testing.T) []string {
-	t.Helper()
-	data, err := os.ReadFile(k.dir + ".sites")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-}
-
-// afresh takes the run up in a process that dies before its n-th operation.
-func (k *killed) afresh(option string, n int) (string, int) {
-	cmd := exec.Command(os.Args[0], "afresh", k.dir, k.name, option, strconv.Itoa(n), k.dir+".sites")
-	cmd.Env = append(os.Environ(), "REPRISE_TEST_SHIFT="+clockShift().String())
-	out, err := cmd.CombinedOutput()
-	if err != nil && cmd.ProcessState == nil {
-		return err.Error(), 99
-	}
-	return string(out), cmd.ProcessState.ExitCode()
 }
 
 // TestOR8_OR11_a_fresh_epic_keeps_what_it_was_given: its plan is no progress. So

@@ -104,48 +104,6 @@ func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *test
 	}
 }
 
-// TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_work: a
-// person is asked, or the step is done again where that may be.
-func TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_work(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, more, file string }{
-		{"an output", "", "a.txt"}, {"what it changed beside", "", "extra.txt"}, {"may be done twice", ", on_crash: rerun", "a.txt"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			e, ref := held(t, stale+`.git/index.lock; echo '{"outcome":"done"}' > "$REPRISE_RESULT"`, c.more)
-			if sum := goes(t, e, ref); !slices.Equal(sum.Held, []string{"a"}) {
-				t.Fatalf("%q %q", sum.Held, sum.Reasons)
-			}
-			unblock(t, e)
-			put(t, e.Dir, c.file, "somebody else's\n")
-			sum := goes(t, e, ref)
-			if c.more != "" {
-				if sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 2 || get(t, e.Dir, "a.txt") != "a 2\n" {
-					t.Fatalf("%v %q, %d launches", sum.State, sum.Reasons, launchesOfStep(t, e, "a"))
-				}
-				return
-			}
-			if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, c.file+" is no longer what it left") || launchesOfStep(t, e, "a") != 1 {
-				t.Fatalf("%+v, %q, %d launches", sum.Questions, sum.Reasons, launchesOfStep(t, e, "a"))
-			}
-			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "it was finished"}); err != nil {
-				t.Fatal(err)
-			}
-			sum = goes(t, e, ref)
-			if sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 1 || get(t, e.Dir, "a.txt") == "a 2\n" {
-				t.Fatalf("%v %q, %d launches", sum.State, sum.Reasons, launchesOfStep(t, e, "a"))
-			}
-			if got := git(t, e.Dir, "show", "--name-only", "--format=", sum.Finished[0].Commit); got == "" || slices.Contains(strings.Fields(got), c.file) {
-				t.Errorf("the commit of a holds %q", got)
-			}
-			if !named(sum, c.file) {
-				t.Errorf("%s is not named: %+v", c.file, sum.Findings)
-			}
-		})
-	}
-}
-
 // TestO4_without_its_repository_work_stays_held: nothing is committed and nothing more
 // is started, also where git could not even tell what the attempt changed. Once the
 // repository is back it is committed.
@@ -308,62 +266,6 @@ func TestO1_O4_killed_while_work_cannot_be_committed(t *testing.T) {
 	t.Logf("%d operations, %d kills with the end on record, %d without", ops, got[true], got[false])
 	if got[true] == 0 {
 		t.Error("nothing was killed with the end on record")
-	}
-}
-
-// TestO4_what_is_left_uncommitted_is_named: work that cannot be told apart from others'
-// or lies where nothing is committed.
-func TestO4_what_is_left_uncommitted_is_named(t *testing.T) {
-	t.Parallel()
-	run := func(t *testing.T, text, command string, before func(dir string)) *engine.Summary {
-		t.Helper()
-		e := newEngine(repository(t))
-		a := e.Settings.Agents["actor"]
-		a.Command = []string{"sh", "-c", command}
-		e.Settings.Agents["actor"] = a
-		ref := start(t, e, text)
-		before(e.Dir)
-		sum := goes(t, e, ref)
-		if sum.State != reprise.Complete {
-			t.Fatalf("%v %q %+v", sum.State, sum.Reasons, sum.Failed)
-		}
-		return sum
-	}
-	t.Run("side by side", func(t *testing.T) {
-		t.Parallel()
-		sum := run(t, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [a.txt]}\n  - {id: b, role: worker, prompt: Make it., outputs: [b.txt]}\n",
-			`touch ".git/$REPRISE_STEP"; while ! [ -e .git/a ] || ! [ -e .git/b ]; do sleep 0.02; done
-echo x > "$REPRISE_STEP.txt"; echo x > "extra-$REPRISE_STEP"; [ $REPRISE_STEP = a ] || sleep 0.5`, func(string) {})
-		for _, name := range []string{"extra-a", "extra-b"} {
-			if !named(sum, name) {
-				t.Errorf("%s is not named: %+v", name, sum.Findings)
-			}
-		}
-		for _, name := range []string{"a.txt", "b.txt", ".agent-memory"} {
-			if named(sum, name) {
-				t.Errorf("%s is named: %+v", name, sum.Findings)
-			}
-		}
-	})
-	one := "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [%s]}\n"
-	for name, c := range map[string]struct {
-		output, command string
-		before          func(dir string)
-		named           bool
-	}{
-		"changed before":                      {"a.txt", `echo more >> a.txt`, func(dir string) { put(t, dir, "a.txt", "a person's\n") }, true},
-		"changed before, and not by the step": {"a.txt", `echo x > other.txt`, func(dir string) { put(t, dir, "a.txt", "a person's\n") }, false},
-		"a repository inside":                 {"in/a.txt", `echo x > in/a.txt`, func(dir string) { git(t, dir, "init", "-q", "in") }, true},
-		"committed there":                     {"in/a.txt", `cd in; echo x > a.txt; git add a.txt; git -c user.name=t -c user.email=t@example.org commit -q -m a`, func(dir string) { git(t, dir, "init", "-q", "in") }, false},
-		"nothing left":                        {"a.txt", `echo x > a.txt; echo x > extra.txt`, func(string) {}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sum := run(t, strings.Replace(one, "%s", c.output, 1), c.command, c.before)
-			if named(sum, c.output) != c.named {
-				t.Errorf("%s is named: %v; %+v", c.output, !c.named, sum.Findings)
-			}
-		})
 	}
 }
 

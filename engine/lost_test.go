@@ -192,3 +192,12 @@ func TestA_list_that_lost_a_tick_asks_before_anything_is_started(t *testing.T) {
 		})
 	}
 }
+
+func resumeOnce(t *testing.T, e *engine.Engine, ref reprise.Ref, c engine.Choice) *engine.Summary {
+	t.Helper()
+	sum, err := e.Resume(t.Context(), ref, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}

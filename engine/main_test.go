@@ -49,9 +49,6 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 4 && os.Args[1] == "carry" {
 		os.Exit(carry(os.Args[2:]))
 	}
-	if len(os.Args) > 6 && os.Args[1] == "afresh" {
-		os.Exit(afresh(os.Args[2:]))
-	}
 	// Most of these tests wait for the processes that they start. A flag of the call is
 	// read later, and wins.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {

@@ -2,9 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -146,80 +143,4 @@ func TestEV9_a_finished_run_does_not_heed_its_file(t *testing.T) {
 	if err != nil || sum.Action != reprise.Finish || count(events(t, dir, refOf("one")), reprise.RunRevised, "") > 0 {
 		t.Errorf("%+v %v", sum, err)
 	}
-}
-
-// TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end kills an engine before
-// each operation by which it takes a changed file over, and lets another one continue:
-// what comes of it is what comes of an undisturbed one, and it is taken over once.
-func TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end(t *testing.T) {
-	sample.Drawn(t)
-	if testing.Short() {
-		t.Skip("kills many processes: left out by -short")
-	}
-	t.Parallel()
-	dir := template(t, "file")
-	e := actors(dir)
-	e.Now = shiftedNow
-	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "small"}, engine.Choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Until: "one"}); err != nil || sum.Launches != 1 {
-		t.Fatal(sum, err)
-	}
-	put(t, dir, "flow.yaml", small+"  - {id: three, needs: [one], command: [sh, work.sh], outputs: [out.three], on_crash: verify}\n")
-	from := filepath.Join(t.TempDir(), "from")
-	if err := os.CopyFS(from, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	launched, err := os.ReadFile(launchesOf(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := killed{name: "file", dir: dir}
-	again := func() {
-		t.Helper()
-		if err := restore(dir, from); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(launchesOf(dir), launched, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	again()
-	if out, code := k.afresh("", -1); code != exitDone {
-		t.Fatalf("undisturbed it ends with %d: %s", code, out)
-	}
-	undisturbed, sites := k.outcome(t), k.lines(t)
-	last := slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/carry.go") })
-	first := slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/revise.go") })
-	if first < 0 || last < first {
-		t.Fatalf("taken over at %d, the loop begins at %d", first, last)
-	}
-	var points []int
-	for n := first; n <= last; n++ {
-		points = append(points, n)
-	}
-	for _, n := range few(rand.New(rand.NewPCG(seedOf(t), 0)), points, 8) {
-		again()
-		if out, code := k.afresh("", n); code != -1 {
-			t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)
-		}
-		if out, code := k.afresh("", -1); code != exitDone {
-			t.Errorf("killed before operation %d (%s): the next one ends with %d: %s", n, sites[n], code, out)
-			continue
-		}
-		if problems := undisturbed.compare(k.outcome(t)); len(problems) > 0 {
-			t.Errorf("killed before operation %d (%s):\n  %s", n, sites[n], strings.Join(problems, "\n  "))
-		}
-		all := events(t, dir, ref)
-		if count(all, reprise.RunRevised, "") != 1 || count(all, reprise.StepFinished, "three") != 1 || count(all, reprise.StepStarted, "one") != 1 {
-			t.Errorf("killed before operation %d (%s): taken over %d times", n, sites[n], count(all, reprise.RunRevised, ""))
-		}
-	}
-	t.Logf("killed before operations %d to %d", first, last)
 }

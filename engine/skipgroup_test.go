@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"reprise"
 	"reprise/convention"
 	"reprise/engine"
-	"reprise/internal/sample"
 )
 
 const checkoutState = "specs/checkout/.long-run/"
@@ -176,139 +174,5 @@ func TestLR8_a_group_that_is_not_certain_is_not_skipped(t *testing.T) {
 	}
 	if now := contents(t, dir); len(now) != len(before) || now[checkoutState+"STATE.md"] != before[checkoutState+"STATE.md"] {
 		t.Error("something was changed")
-	}
-}
-
-// TestLR8_X10_a_preview_of_a_skipped_group_is_what_it_does.
-func TestLR8_X10_a_preview_of_a_skipped_group_is_what_it_does(t *testing.T) {
-	t.Parallel()
-	sample.Drawn(t)
-	drawn := sample.Every(t, 3) // one way in three is drawn, others for each state
-	for name, change := range map[string]func(*testing.T, string){
-		"whole": func(*testing.T, string) {},
-		"half": func(t *testing.T, dir string) {
-			put(t, dir, checkoutState+"summaries/03-SUMMARY.md", "---\nplan: 03\nstatus: skipped\n---\n\n# 03\n")
-		},
-		"closed": func(t *testing.T, dir string) {
-			for _, id := range []string{"03", "04"} {
-				put(t, dir, checkoutState+"summaries/"+id+"-SUMMARY.md", "---\nplan: "+id+"\nstatus: completed\n---\n\n# x\n")
-			}
-		},
-		"the agent's own": func(t *testing.T, dir string) {
-			rewrite(t, dir, checkoutState+"clarifications.md", "3: confirmation", "2: payment")
-		},
-		"uncertain": func(t *testing.T, dir string) {
-			rewrite(t, dir, checkoutState+"clarifications.md", "3: confirmation", "3")
-		},
-		"no place": func(t *testing.T, dir string) {
-			put(t, dir, checkoutState+"agent-history.json", "{")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := groupProject(t)
-			change(t, dir)
-			e := newEngine(dir)
-			e.Parallel, e.Adopt = 1, true
-			at := time.Now().Add(time.Minute).Truncate(time.Second)
-			e.Now = func() time.Time { return at }
-			back := saved(t, dir)
-			for i, c := range []engine.Choice{{Option: "skip-group"}, {Option: "skip-group", Skip: []string{"05"}}, {Option: "skip-group", Skip: []string{"04"}}} {
-				if !drawn(i + len(name)) {
-					continue
-				}
-				back()
-				p := samePreview(t, e, checkout, c)
-				if name != "uncertain" && name != "no place" && (p == nil || !slices.ContainsFunc(p.Would, func(s string) bool { return strings.Contains(s, "is closed without an answer: Should the") })) {
-					t.Errorf("%+v", p)
-				}
-			}
-		})
-	}
-}
-
-// TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end kills an engine that
-// skips a task group before some of its operations on the disk up to the first agent,
-// and lets another say the same: what comes of it is what comes of an undisturbed one.
-// REPRISE_MATRIX=all kills before every operation.
-func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.T) {
-	t.Parallel()
-	sample.Drawn(t)
-	if testing.Short() {
-		t.Skip("kills many processes: left out by -short")
-	}
-	dir := groupProject(t)
-	from := filepath.Join(t.TempDir(), "from")
-	if err := os.CopyFS(from, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	k := killed{name: "plans", dir: dir}
-	begin := func() {
-		t.Helper()
-		if err := restore(dir, from); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(launchesOf(dir)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	begin()
-	if out, code := k.afresh("skip-group", -1); code != exitDone {
-		t.Fatalf("undisturbed it ends with %d: %s", code, out)
-	}
-	undisturbed, sites := k.outcome(t), k.lines(t)
-	inside := func(s string) bool {
-		return strings.Contains(s, "engine/choice.go") && strings.Contains(s, "engine/group.go")
-	}
-	first, last := slices.IndexFunc(sites, inside), slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/carry.go") })
-	if first < 0 || last < first+10 {
-		t.Fatalf("it is recorded from operation %d to %d of %d", first, last, len(sites))
-	}
-	states := map[string]int{}
-	last += 40 // the files follow the journal
-	before, within := sample.Every(t, 809), sample.Every(t, 97)
-	for n := 0; n <= last; n++ {
-		drawn := n < first && before(n) || n >= first && within(n) || n == last
-		if !drawn && os.Getenv("REPRISE_MATRIX") != "all" {
-			continue
-		}
-		begin()
-		if out, code := k.afresh("skip-group", n); code != -1 {
-			t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)
-		}
-		r := loaded(t, dir, checkout)
-		state := strings.Join(r.OpenIn([]string{"03", "04"}), " ")
-		if len(r.PendingQuestions()) > 0 {
-			state += " asked"
-		} else if state != "" {
-			t.Errorf("killed before operation %d (%s): the question is closed and %s is open", n, sites[n], state)
-		}
-		states[state]++
-		if out, code := k.afresh("skip-group", -1); code != exitDone {
-			t.Errorf("killed before operation %d (%s): the next one ends with %d: %s", n, sites[n], code, out)
-			continue
-		}
-		got := k.outcome(t)
-		if problems := undisturbed.compare(got); len(problems) > 0 {
-			t.Errorf("killed before operation %d (%s):\n  %s", n, sites[n], strings.Join(problems, "\n  "))
-		}
-		if len(got.answered) > 0 {
-			t.Errorf("killed before operation %d (%s): answered %v", n, sites[n], got.answered)
-		}
-		all := events(t, dir, checkout)
-		if count(all, reprise.StepSkipped, "") != 2 || count(all, reprise.QuestionSkipped, "") != 1 || count(all, reprise.StepStarted, "03/1")+count(all, reprise.StepStarted, "04/1") > 0 {
-			t.Errorf("killed before operation %d (%s): %+v", n, sites[n], all)
-		}
-	}
-	t.Logf("killed before operations up to %d, recorded from %d on: %v", last, first, states)
-	// A sample may miss what lasts for a few operations only.
-	windows := []string{"03 04 asked", ""}
-	if os.Getenv("REPRISE_MATRIX") == "all" || sample.All() {
-		windows = append(windows, "04 asked", " asked")
-	}
-	for _, want := range windows {
-		if states[want] == 0 {
-			t.Errorf("no kill left %q: %v", want, states)
-		}
 	}
 }
