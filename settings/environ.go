@@ -2,6 +2,7 @@ package settings
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -119,3 +120,35 @@ func speaks(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
 }
+
+// deeds are what variables do beside what the program that was asked for makes of them,
+// by the form of their names, which are compared in capitals. The first that fits counts.
+var deeds = []struct {
+	says  string
+	forms []string
+}{
+	{"sends the agent's requests to this address", []string{"*_URL", "*_URI", "*_BASE", "*_ENDPOINT", "*_ENDPOINT_*", "*_HOST", "*_PROXY"}},
+	{"decides which servers the agent believes", []string{"SSL_*", "*_CERT*", "*_CA_*", "*_TLS_*"}},
+	{"starts code in whatever shell or program the agent uses", []string{
+		"LD_*", "DYLD_*", "*PATH", "*LIB", "*PRELOAD*", "SHELL", "SHELLOPTS", "BASH*", "ENV", "ZDOTDIR", "PS4", "PROMPT_COMMAND", "*_COMMAND", "*STARTUP*",
+		"*OPTIONS", "*OPTS", "*OPT", "*FLAGS", "*_WRAPPER", "*PROFILER*", "NODE_*", "NPM_*", "PYTHON*", "PERL*", "RUBY*", "LUA_*", "PHP*", "JAVA_*", "*_JAVA*",
+		"DOTNET_*", "CARGO_*", "CC", "CXX", "MAKEFILES", "GIT_*", "SSH_*", "*ASKPASS", "*EDITOR", "VISUAL", "*PAGER", "BROWSER", "LESS*",
+	}},
+	{"gives the agent other settings and another login", []string{"HOME", "*_HOME", "*_DIR", "*_CONFIG*", "*_CONF", "*_PROFILE", "XDG_*"}},
+}
+
+// Deed says what a variable of this name does to a program and to all it starts, whatever
+// they were asked to do; "" where nothing of the kind is known.
+func Deed(name string) string {
+	name = strings.ToUpper(name)
+	for _, d := range deeds {
+		if slices.ContainsFunc(d.forms, func(form string) bool { ok, _ := path.Match(form, name); return ok }) {
+			return d.says
+		}
+	}
+	return ""
+}
+
+// Hidden reports a variable whose value is shown to nobody: it is a secret by its name,
+// and does nothing else by it.
+func Hidden(name string) bool { return speaks(name) && Deed(name) == "" }

@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +191,52 @@ func TestA_file_that_only_describes_lists_need_not_be_trusted(t *testing.T) {
 		set, untrusted, err := Load(Options{Project: dir})
 		if err != nil || (untrusted != nil) != asks || set.Attempts == 9 {
 			t.Errorf("%q: %+v, %v", text, untrusted, err)
+		}
+	}
+}
+
+// Every key of the file is among what is asked about, or is known to start nothing; one
+// that is added is in neither list.
+func TestT5_whatever_a_file_sets_that_acts_is_asked_about(t *testing.T) {
+	t.Parallel()
+	harmless := []string{"roles", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "call", "grace", "max_log", "budget", "prices", "families"}
+	acts := map[string]string{
+		"agents": "agents: {a: {command: [m4rk]}}", "env": "env: [m4rk]", "notify": "notify: {command: [m4rk]}", "prompts": "prompts: p",
+	}
+	for _, key := range fileKeys {
+		text, acts := acts[key]
+		if acts == slices.Contains(harmless, key) {
+			t.Errorf("%s: is it told or harmless?", key)
+		}
+		if !acts {
+			continue
+		}
+		dir := t.TempDir()
+		write(t, dir, FileName, text+"\n")
+		write(t, dir, "p/m4rk.md", "x")
+		if _, u, err := Load(Options{Project: dir}); err != nil || !strings.Contains(fmt.Sprintf("%+v %+v %+v", u.Starts, u.Env, u.Templates), "m4rk") {
+			t.Errorf("%s: %+v, %v", key, u, err)
+		}
+	}
+}
+
+func TestT5_what_variables_do_is_known_by_the_form_of_their_names(t *testing.T) {
+	t.Parallel()
+	for deed, names := range map[string]string{
+		"starts code":   "LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PROMPT_COMMAND NODE_OPTIONS PYTHONSTARTUP PYTHONPATH PERL5OPT PERL5LIB RUBYOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS GIT_SSH_COMMAND GIT_CONFIG_KEY_0 PATH EDITOR GIT_PAGER PAGER",
+		"requests to":   "ANTHROPIC_BASE_URL OPENAI_BASE_URL OPENAI_API_BASE X_ENDPOINT HTTPS_PROXY http_proxy OLLAMA_HOST",
+		"which servers": "NODE_EXTRA_CA_CERTS SSL_CERT_FILE NODE_TLS_REJECT_UNAUTHORIZED",
+		"other login":   "HOME CLAUDE_CONFIG_DIR CODEX_HOME XDG_CONFIG_HOME AWS_PROFILE",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if says := Deed(name); !strings.Contains(says, deed) || Hidden(name) {
+				t.Errorf("%s: %q", name, says)
+			}
+		}
+	}
+	for name, hidden := range map[string]bool{"MODE": false, "SHOP_TOKEN": true, "OPENAI_API_KEY": true, "DB_PASSWORD": true} {
+		if Deed(name) != "" || Hidden(name) != hidden {
+			t.Errorf("%s: %q, hidden %v", name, Deed(name), Hidden(name))
 		}
 	}
 }

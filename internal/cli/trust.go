@@ -110,7 +110,7 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 		text += "it is not trusted yet"
 	}
 	if len(u.Starts) > 0 {
-		text += "; it would start " + strings.Join(report.Each(u.Starts, startWords), ", ")
+		text += "; it would start " + strings.Join(slices.Compact(report.Each(u.Starts, startWords)), "; ")
 	}
 	if len(u.Scripts) > 0 {
 		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change without another question"
@@ -122,17 +122,44 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	return &failure{code: exitBlocked, err: errors.New(text), safe: true, hint: hint}
 }
 
-// startWords shows a configured command, and whether it works without asking.
+// startWords shows all that would be started, with every variable that is set for it.
 func startWords(st settings.Start) string {
+	words := startCommand(st)
+	for i, line := range envWords(st) {
+		words += [2]string{" with ", ", "}[min(i, 1)] + line
+	}
+	return words
+}
+
+// startCommand shows a configured command, and whether it works without asking.
+func startCommand(st settings.Start) string {
 	a := st.Agent
 	words := a.Preset
-	if len(a.Command) > 0 {
+	switch {
+	case len(a.Command) > 0:
 		words = commandWords(a.Command)
+	case a.Preset == "":
+		words = "the agent of the role " + plain(strings.Join(st.Roles, ", "))
 	}
 	if a.Approve == string(agent.ApproveAll) {
 		words += " (may do everything without asking)"
 	}
 	return words
+}
+
+// envWords shows the variables that are set for a command, each with what it does by
+// itself. A secret is not shown.
+func envWords(st settings.Start) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(st.Agent.Env)) {
+		words := plain(name) + "=" + quoted(st.Agent.Env[name])
+		if settings.Hidden(name) {
+			words = plain(name) + " (a secret)"
+		} else if deed := settings.Deed(name); deed != "" {
+			words += " (" + deed + ")"
+		}
+		out = append(out, words)
+	}
+	return out
 }
 
 // trust shows what would be started.
@@ -141,24 +168,24 @@ func (p *page) trust(u *settings.Untrusted) {
 	p.place("  ", u.Path)
 	for _, st := range u.Starts {
 		p.gap()
-		p.command("  "+clip(st.Agent.Name, p.columns/3)+": ", startWords(st))
-		if len(st.Roles) > 0 {
-			p.para("    for the roles ", strings.Join(st.Roles, ", "), linesSource)
+		p.command("  "+clip(st.Agent.Name, p.columns/3)+": ", startCommand(st))
+		if len(st.Roles) > 0 && (st.Agent.Preset != "" || len(st.Agent.Command) > 0) {
+			p.command("    for the roles ", plain(strings.Join(st.Roles, ", ")))
 		}
-		for _, name := range slices.Sorted(maps.Keys(st.Agent.Env)) {
-			p.command("    with ", name+"="+quoted(st.Agent.Env[name]))
+		for _, words := range envWords(st) {
+			p.command("    with ", words)
 		}
 	}
 	if len(u.Env) > 0 {
-		p.para("  They may see ", strings.Join(u.Env, ", "), linesMessage)
+		p.command("  They may see ", plain(strings.Join(u.Env, ", ")))
 	}
 	if len(u.Templates) > 0 {
-		p.para("  Prompts are replaced: ", strings.Join(u.Templates, ", "), linesMessage)
+		p.command("  Prompts are replaced: ", plain(strings.Join(u.Templates, ", ")))
 	}
 	p.gap()
 	p.say("Trust covers this file and its prompts. You are not asked again when other files change that these commands read or start.")
 	if len(u.Scripts) > 0 {
-		p.para("  Named by them: ", strings.Join(u.Scripts, ", "), linesMessage)
+		p.command("  Named by them: ", plain(strings.Join(u.Scripts, ", ")))
 	}
 	p.gap()
 }
@@ -231,14 +258,26 @@ func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) (*
 	if err != nil || trust.Trusted(s.flowPath(name), hash) {
 		return nil, err
 	}
-	u := &settings.Untrusted{Path: s.flowPath(name), Hash: hash}
-	for _, st := range w.Steps() {
-		for _, command := range [][]string{st.Command, st.Verify} {
-			if len(command) > 0 {
-				u.Starts = append(u.Starts, settings.Start{Agent: settings.Agent{Name: "step " + st.ID, Command: command, Env: st.Env}})
-			}
+	starts := flowStarts(w.Steps())
+	return &settings.Untrusted{Path: s.flowPath(name), Hash: hash, Starts: starts, Scripts: settings.Scripts(s.root, starts)}, nil
+}
+
+// flowStarts is all that steps of a workflow start, with the variables they set for it:
+// commands of their own, the agents of roles, and what verifies them.
+func flowStarts(steps []flow.Step) (out []settings.Start) {
+	for _, st := range steps {
+		add := func(name string, command []string, roles ...string) {
+			out = append(out, settings.Start{Agent: settings.Agent{Name: name + " " + st.ID, Command: command, Env: st.Env}, Roles: roles})
+		}
+		if len(st.Command) > 0 {
+			add("step", st.Command)
+		}
+		if st.Role != "" {
+			add("step", nil, st.Role)
+		}
+		if len(st.Verify) > 0 {
+			add("verify", st.Verify)
 		}
 	}
-	u.Scripts = settings.Scripts(s.root, u.Starts)
-	return u, nil
+	return out
 }
