@@ -14,7 +14,7 @@
 // Within a plan that lists its items twice (`subtasks` and `chunks`), the list
 // current programs read (`subtasks`) wins. plan.status is used for one thing
 // only: done, completed and pr_created are a decision to close the spec.
-// attempt_history.json, build_commits.json and .auto-claude-status never win;
+// attempt_history.json and build_commits.json never win;
 // where they contradict the plan, that is a finding.
 //
 // The folder's .env files are never opened.
@@ -36,7 +36,6 @@ const (
 	planFile   = "implementation_plan.json"
 	historyLog = "memory/attempt_history.json"
 	commitsLog = "memory/build_commits.json"
-	statusFile = ".auto-claude-status"
 )
 
 // The roles of Auto-Claude's agents; human stands for the person in the loop.
@@ -75,7 +74,6 @@ func load(fsys fs.FS, ref reprise.Ref) *loader {
 	l.describe()
 	l.decide()
 	l.settleQuestions()
-	l.compareStatusFile()
 	l.run.Options = l.options()
 	l.run.Findings = l.allFindings()
 	return l

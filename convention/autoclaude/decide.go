@@ -31,9 +31,6 @@ func (l *loader) decide() {
 	} else {
 		l.decideBuild()
 	}
-	if l.laterTry() {
-		return
-	}
 	l.applyHold()
 	if at := l.marks.archived; at.File != "" {
 		l.run.Report(reprise.Finding{

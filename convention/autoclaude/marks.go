@@ -3,7 +3,6 @@ package autoclaude
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -175,47 +174,18 @@ func (l *loader) readApproval() {
 	}
 }
 
-// readLeftovers lists what interrupted writes and misplaced writes left.
+// readLeftovers reports what an agent wrote in the wrong place.
 func (l *loader) readLeftovers() {
 	for _, dir := range l.dirs() {
-		var temp, corrupted []string
 		for _, e := range l.rd.Dir(dir) {
-			name := e.Name()
-			switch {
-			case strings.HasPrefix(name, "._"): // macOS keeps attributes there
-			case strings.Contains(name, ".tmp.") || strings.HasSuffix(name, ".tmp"):
-				temp = append(temp, name)
-			case strings.Contains(name, ".corrupted"):
-				corrupted = append(corrupted, name)
-			case name == stateDirs[0] && e.IsDir():
-				l.leftover(path.Join(dir, name), reprise.Info, "a state folder inside the spec folder: an agent wrote with the wrong working folder; it is not read", "remove it once you need nothing in it")
+			if e.Name() != stateDirs[0] || !e.IsDir() {
+				continue
 			}
-		}
-		if len(temp) > 0 {
-			l.leftover(path.Join(dir, temp[0]), reprise.Info, "left by a write that was cut off: "+nameList(temp), "the file it should have replaced is the older state; compare both, then remove the leftover")
-		}
-		if len(corrupted) > 0 {
-			l.leftover(path.Join(dir, corrupted[0]), reprise.Warning, "set aside by the program as damaged: "+nameList(corrupted), "what it held may be missing from the plan; compare before you continue")
+			l.rd.Report(reprise.Finding{
+				Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: e.Name(), Source: reprise.Source{File: path.Join(dir, e.Name())},
+				Message: "a state folder inside the spec folder: an agent wrote with the wrong working folder; it is not read",
+				Hint:    "remove it once you need nothing in it",
+			})
 		}
 	}
-}
-
-func (l *loader) leftover(file string, severity reprise.Severity, message, hint string) {
-	l.rd.Report(reprise.Finding{
-		Code: reprise.CodeLeftover, Severity: severity, Subject: path.Base(file),
-		Source: reprise.Source{File: file}, Message: message, Hint: hint,
-	})
-}
-
-func nameList(names []string) string {
-	const shown = 3
-	var out []string
-	for _, n := range names[:min(len(names), shown)] {
-		out = append(out, strconv.Quote(doc.Clip(n, 60)))
-	}
-	s := strings.Join(out, ", ")
-	if len(names) > shown {
-		s += fmt.Sprintf(" and %d more", len(names)-shown)
-	}
-	return s
 }

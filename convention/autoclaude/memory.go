@@ -24,7 +24,6 @@ type memory struct {
 // attempts are the launches on record for one item.
 type attempts struct {
 	count, failed int
-	row           int // failures since the last success
 	status        *doc.Node
 }
 
@@ -99,11 +98,8 @@ func (m *memory) add(field doc.Field) {
 		}
 		a.count++
 		last = n
-		if success, ok := n.Get("success").Bool(); ok && success {
-			a.row = 0
-		} else if ok || onlyFailures {
+		if success, ok := n.Get("success").Bool(); !success && (ok || onlyFailures) {
 			a.failed++
-			a.row++
 		}
 	}
 	if last != nil {
@@ -133,19 +129,13 @@ func (m *memory) isStuck(id string) (stuckItem, bool) {
 	return stuckItem{}, false
 }
 
-// manyFailures is from where failures in a row are worth a word even if the
-// program did not give up: its own limit is three to five.
-const manyFailures = 5
-
 // addMemory adds the records as claims. They never win over the plan: the
 // history is written by the program after a session, the plan by the agent in
 // it, and a commit is recorded for partial work too.
 func (l *loader) addMemory() {
 	r, m := l.run, &l.memory
-	known := map[string]bool{}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		known[s.ID] = true
 		for _, c := range m.commits[s.ID] {
 			s.Commits = append(s.Commits, c.hash)
 		}
@@ -156,25 +146,13 @@ func (l *loader) addMemory() {
 		l.reportCommitted(s)
 		l.reportRetries(s)
 	}
-	unknown := 0
-	for _, id := range m.order {
-		if !known[id] {
-			unknown++
-		}
+	if len(r.Steps) == 0 && len(m.order) > 0 {
+		l.rd.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: r.ID, Source: m.at,
+			Message: fmt.Sprintf("the plan lists nothing, but attempts are on record for %d items: an earlier plan was lost", len(m.order)),
+			Hint:    "see git log and build_commits.json for what was done under the earlier plan",
+		})
 	}
-	if unknown == 0 {
-		return
-	}
-	f := reprise.Finding{
-		Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: r.ID, Source: m.at,
-		Message: fmt.Sprintf("attempts are on record for %d items the plan does not list: the plan was rewritten", unknown),
-		Hint:    "see git log and build_commits.json for what was done under the earlier plan",
-	}
-	if len(r.Steps) == 0 {
-		f.Severity = reprise.Warning
-		f.Message = fmt.Sprintf("the plan lists nothing, but attempts are on record for %d items: an earlier plan was lost", unknown)
-	}
-	l.rd.Report(f)
 }
 
 func (l *loader) addHistoryClaim(s *reprise.Step, a *attempts) {
@@ -223,29 +201,22 @@ func (l *loader) reportRetries(s *reprise.Step) {
 	if a == nil {
 		a = &attempts{}
 	}
-	stuck, isStuck := l.memory.isStuck(s.ID)
-	severity := reprise.Warning
+	stuck, given := l.memory.isStuck(s.ID)
+	if !given {
+		return
+	}
+	severity, why := reprise.Warning, ""
 	if s.Status.Closed() {
 		severity = reprise.Info
 	}
-	switch {
-	case isStuck:
-		why := ""
-		if stuck.reason != "" {
-			why = " (" + strconv.Quote(stuck.reason) + ")"
-		}
-		l.rd.Report(reprise.Finding{
-			Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: stuck.source,
-			Message: fmt.Sprintf("item %s was given up%s: %d attempts on record, %d of them failed", strconv.Quote(s.ID), why, a.count, a.failed),
-			Hint:    "the original program would retry it forever: change the item or its files first, then clear the record",
-		})
-	case a.row >= manyFailures && !s.Status.Closed():
-		l.rd.Report(reprise.Finding{
-			Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: l.memory.at,
-			Message: fmt.Sprintf("item %s failed %d times in a row, %d attempts in all", strconv.Quote(s.ID), a.row, a.count),
-			Hint:    "find out why before you retry it; missing files named in the item are a common cause",
-		})
+	if stuck.reason != "" {
+		why = " (" + strconv.Quote(stuck.reason) + ")"
 	}
+	l.rd.Report(reprise.Finding{
+		Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: stuck.source,
+		Message: fmt.Sprintf("item %s was given up%s: %d attempts on record, %d of them failed", strconv.Quote(s.ID), why, a.count, a.failed),
+		Hint:    "the original program would retry it forever: change the item or its files first, then clear the record",
+	})
 }
 
 func shortHash(hash string) string {
