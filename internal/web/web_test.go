@@ -121,7 +121,7 @@ func documents(text string) map[string]any {
 		Artifacts: []report.Artifact{{Name: text, Path: text, Presence: reprise.Present}}, Owner: &report.Owner{Agent: text, Reason: text, Life: reprise.LifeUnknown},
 		Options: []reprise.Option{{Key: text, Label: text}}, Failures: []report.Failure{{Step: text, Reason: text, Log: text, Output: []string{text}}},
 		Sessions: []report.Session{{CLI: text, ID: text, Life: reprise.LifeUnknown, Reason: text,
-			Calls: []report.Call{{Tool: text, Text: text, Effect: reprise.EffectUnknown, Landing: reprise.LandingUnknown, Signs: []string{text}}}}},
+			Calls: []report.Call{{Tool: text, What: text, Effect: reprise.EffectUnknown, State: reprise.LandingUnknown, Signs: []string{text}}}}},
 	}}
 	line := strings.ReplaceAll(text, "\n", " ") // each line of a diff is an element
 	return map[string]any{
