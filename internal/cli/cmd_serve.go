@@ -39,8 +39,8 @@ func (a *app) newServe() *cobra.Command {
 		Short: "Show the runs of one or many projects in a browser",
 		Long: "Serve a page about the runs of these projects to this machine: the list, and for\n" +
 			"each run the verdict, its evidence, its questions and its journal. It shows what\n" +
-			"status, check and log say, and changes nothing. The address contains a token, and\n" +
-			"requests without it are refused. From a terminal on a desktop, the browser opens\n" +
+			"status, check and log say, and changes nothing. The address contains a token,\n" +
+			"without which no browser is let in. From a terminal on a desktop, the browser opens\n" +
 			"with it. With --allow-actions you can also answer and resume there, exactly as with\n" +
 			"`answer` and `resume` and --if: refused if anything changed since.",
 		Example: "  reprise serve\n  reprise serve ~/projects/*\n  reprise serve --known --listen 127.0.0.1:8080",

@@ -58,6 +58,7 @@ func browsed(t *testing.T, s servedProgram) func(path string) string {
 	t.Helper()
 	jar, _ := cookiejar.New(nil)
 	client := &http.Client{Jar: jar}
+	place := ""
 	get := func(address string) string {
 		t.Helper()
 		answer, err := client.Get(address)
@@ -65,6 +66,7 @@ func browsed(t *testing.T, s servedProgram) func(path string) string {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
+		place = "/" + strings.Split(answer.Request.URL.Path, "/")[1]
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d %v %.200s", address, answer.StatusCode, err, text)
@@ -72,7 +74,7 @@ func browsed(t *testing.T, s servedProgram) func(path string) string {
 		return html.UnescapeString(string(text))
 	}
 	get(s.address)
-	return func(path string) string { return get("http://" + s.host + path) }
+	return func(path string) string { return get("http://" + s.host + place + path) }
 }
 
 func TestThe_pages_say_what_the_commands_say(t *testing.T) {

@@ -3,6 +3,9 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,17 +33,34 @@ const maxForm = 256 << 10
 func (s *Server) form(w http.ResponseWriter, r *http.Request) (t target, digest string, ok bool) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
+		shut(w)
 		s.refuse(w, r, http.StatusBadRequest, &refusal{Message: "The form cannot be read."})
 		return t, "", false
 	}
+	patient(w)
 	t, err := s.targetOf(r)
 	digest = r.PostForm.Get("digest")
 	if err != nil || digest == "" || r.PostForm.Get("confirm") != "yes" {
 		s.refuse(w, r, http.StatusBadRequest, &refusal{Message: "It is not said which run is meant, as it was seen, or it was not confirmed."})
 		return t, "", false
 	}
+	if !same(r.PostForm.Get("nonce"), s.nonce(strings.TrimPrefix(r.URL.Path, "/"), t)) {
+		s.refuse(w, r, http.StatusForbidden, &refusal{Message: "It does not come from the page of this run."})
+		return t, "", false
+	}
 	return t, digest, true
 }
+
+// nonce is what a page about a run holds for one thing that can be done from it. No request
+// does anything without it, and who has not seen the page cannot know it.
+func (s *Server) nonce(action string, t target) string {
+	h := hmac.New(sha256.New, s.key)
+	fmt.Fprintf(h, "%q %q %q", action, t.Dir, t.Run)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Nonce is that of an action of the page.
+func (p *runPage) Nonce(action string) string { return p.nonce(action, p.target) }
 
 // refuse tells a person that nothing was done, and why.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, why error) {
@@ -72,7 +92,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.note(s.answers, t, &job{Began: s.Now(), Ended: s.Now(), about: id, Says: fmt.Sprintf("The answer to %s is kept: “%s”.", id, text)})
-	http.Redirect(w, r, t.link("/run"), http.StatusSeeOther)
+	see(w, t.link("run"))
 }
 
 // recorded is the last answer to a question that is on record, in whatever order.
@@ -116,7 +136,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 		ended.Says, ended.Failed = outcome(out, said, code)
 		s.note(s.jobs, t, ended)
 	})
-	http.Redirect(w, r, t.link("/run"), http.StatusSeeOther)
+	see(w, t.link("run"))
 }
 
 // lifetime is the key of the context that lasts as long as the server.

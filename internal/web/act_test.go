@@ -20,6 +20,15 @@ import (
 	"reprise/report"
 )
 
+// act sends what a form of the page about a run sends.
+func (s *stage) act(path, form string, change ...func(*http.Request)) (int, string, http.Header) {
+	s.t.Helper()
+	action, query, _ := strings.Cut(strings.TrimPrefix(path, "/"), "?")
+	run, _ := url.ParseQuery(query)
+	form += "&nonce=" + web.Nonce(s.server, action, "/p", run.Get("run"))
+	return s.send(http.MethodPost, path, form, append(change, with("Content-Type", "application/x-www-form-urlencoded"))...)
+}
+
 // acting serves documents to a page that may act, and gives the arguments of the commands
 // that were run by a POST.
 func acting(t *testing.T) (s *stage, post func(path string, form url.Values) (int, [][]string)) {
@@ -32,7 +41,7 @@ func acting(t *testing.T) (s *stage, post func(path string, form url.Values) (in
 		s.mu.Lock()
 		s.calls = nil
 		s.mu.Unlock()
-		code, _, _ := s.send(http.MethodPost, path, form.Encode(), with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded"))
+		code, _, _ := s.act(path, form.Encode(), with("Origin", s.URL))
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return code, s.calls
@@ -101,7 +110,7 @@ func TestA_resumption_has_the_yes_of_the_person_and_tells_what_came_of_it(t *tes
 		})
 		c.form.Set("digest", "v1:0")
 		c.form.Set("confirm", "yes")
-		code, _, _ := s.send(http.MethodPost, "/resume?project=0&run=r", c.form.Encode(), with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded"))
+		code, _, _ := s.act("/resume?project=0&run=r", c.form.Encode(), with("Origin", s.URL))
 		want := slices.Concat([]string{"/p", "resume", "--json", "--yes", "--if=v1:0"}, c.flags, []string{"--", "r"})
 		if got := <-calls; code != http.StatusSeeOther || !slices.Equal(got, want) {
 			t.Errorf("%d %q, want %q", code, got, want)
@@ -131,7 +140,7 @@ func TestA_note_stays_until_something_newer_is_on_record(t *testing.T) {
 	pass := func() { mu.Lock(); defer mu.Unlock(); now = now.Add(time.Minute) }
 	post := func(path, form string) {
 		t.Helper()
-		if code, body, _ := s.send(http.MethodPost, path+"?project=0&run=r", form, with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded")); code != http.StatusSeeOther {
+		if code, body, _ := s.act(path+"?project=0&run=r", form, with("Origin", s.URL)); code != http.StatusSeeOther {
 			t.Fatalf("%d %s", code, body)
 		}
 	}
@@ -182,7 +191,7 @@ func TestA_note_about_an_answer_names_the_question_and_who_is_refused_learns_wha
 	})
 	post := func(form string) (int, string) {
 		t.Helper()
-		code, page, _ := s.send(http.MethodPost, "/answer?project=0&run=r", "digest=v1:0&confirm=yes&"+form, with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded"))
+		code, page, _ := s.act("/answer?project=0&run=r", "digest=v1:0&confirm=yes&"+form, with("Origin", s.URL))
 		return code, html.UnescapeString(page)
 	}
 	if code, _ := post("question=q2&text=large"); code != http.StatusSeeOther {
@@ -196,13 +205,13 @@ func TestA_note_about_an_answer_names_the_question_and_who_is_refused_learns_wha
 		t.Errorf("a question that was answered elsewhere:\n%s", page)
 	}
 	code, page := post("question=q&text=red")
-	for _, text := range []string{"The answer to q was not kept: no run is called that", "It was “red”", "On record is “green”", `<a href="/run?project=0&run=r" id="up">`} {
+	for _, text := range []string{"The answer to q was not kept: no run is called that", "It was “red”", "On record is “green”", `<a href="run?project=0&run=r" id="up">`} {
 		if code != http.StatusConflict || !strings.Contains(page, text) || strings.Contains(page, "large") || strings.Contains(page, "data-live") {
 			t.Errorf("%d, no %q in\n%s", code, text, page)
 		}
 	}
 	_, page, _ = s.send(http.MethodPost, "/answer?project=0&run=r", "", with("Origin", s.URL), with("Cookie", "reprise=old"))
-	if !strings.Contains(page, "Nothing was done") || !strings.Contains(page, `<a href="/run?project=0&amp;run=r">the run</a>`) {
+	if !strings.Contains(page, "Nothing was done") || !strings.Contains(page, `<a href="run?project=0&amp;run=r">the run</a>`) {
 		t.Errorf("who was let in by a server that ended:\n%s", page)
 	}
 	if code, page := post("question=q&text=+"); code != http.StatusBadRequest || !strings.Contains(page, "The answer to q is empty.") {
@@ -254,12 +263,11 @@ func follow(t *testing.T, s *stage, path string, texts []string, between func(se
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+s.place+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, _ := url.Parse(s.address)
-	r.AddCookie(&http.Cookie{Name: "reprise" + at.Port(), Value: at.Query().Get("token")})
+	r.AddCookie(s.cookie)
 	r.Header.Set("Accept", "text/event-stream")
 	answer, err := s.client.Do(r)
 	if err != nil {
@@ -367,6 +375,30 @@ func TestA_report_is_one_file(t *testing.T) {
 	} {
 		if got := web.Replaces(c.text, c.old); got != c.want {
 			t.Errorf("%s may be replaced: %v", name, got)
+		}
+	}
+}
+
+// T14: who has not seen the page of a run does nothing to it.
+func TestAn_action_needs_the_nonce_of_its_own_page(t *testing.T) {
+	t.Parallel()
+	s, _ := acting(t)
+	_, page, _ := s.get("/run?project=0&run=r")
+	for _, action := range []string{"answer", "resume"} {
+		own := web.Nonce(s.server, action, "/p", "r")
+		if action == "answer" && !strings.Contains(page, `name="nonce" value="`+own+`"`) {
+			t.Errorf("the page has no nonce:\n%s", page)
+		}
+		s.calls = nil
+		for name, nonce := range map[string]string{
+			"none": "", "that of another run": web.Nonce(s.server, action, "/p", "q"), "that of another project": web.Nonce(s.server, action, "/", "r"),
+			"that of another action": web.Nonce(s.server, "look", "/p", "r"), "the cookie": s.cookie.Value,
+		} {
+			form := url.Values{"digest": {"v1:0"}, "confirm": {"yes"}, "question": {"q"}, "text": {"a"}, "option": {"continue"}, "nonce": {nonce}}
+			code, _, _ := s.send(http.MethodPost, "/"+action+"?project=0&run=r", form.Encode(), with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded"))
+			if code != http.StatusForbidden || len(s.calls) > 0 {
+				t.Errorf("%s with %s: %d, %q", action, name, code, s.calls)
+			}
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (s *Server) preview(r *http.Request) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	p := previewPage{target: t, Back: t.link("/run")}
+	p := previewPage{target: t, Back: t.link("run")}
 	p.Preview, err = ask[report.Preview](r.Context(), s, t.Dir, []string{"resume", "--dry-run"}, t.Run)
 	p.Lines = diffLines(p.Diff)
 	return frame{Title: "What resuming would do", name: "preview.html", content: p}, err
@@ -46,7 +46,7 @@ func (s *Server) changes(r *http.Request) (frame, error) {
 		return frame{}, err
 	}
 	query := r.URL.Query()
-	p := changesPage{Step: query.Get("step"), Back: t.link("/run")}
+	p := changesPage{Step: query.Get("step"), Back: t.link("run")}
 	log, err := ask[report.Log](r.Context(), s, t.Dir, []string{"log", "--diff"}, t.Run, p.Step)
 	if err != nil {
 		return frame{}, err
@@ -58,7 +58,7 @@ func (s *Server) changes(r *http.Request) (frame, error) {
 	}
 	p.Changes = *log.Entries[at].Changes
 	p.Lines, p.Uncommitted = diffLines(p.Diff), diffLines(p.Now)
-	p.Output = t.attempt("/output", p.Step, attempt)
+	p.Output = t.attempt("output", p.Step, attempt)
 	return frame{Title: "What " + p.Step + ", attempt " + strconv.Itoa(attempt) + ", changed", name: "changes.html", content: p}, nil
 }
 

@@ -15,7 +15,7 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // guarded lets a request through that comes from a page of ours, or from a person who
-// opens the address that was printed.
+// opens the address that was printed. Of one that it refuses no more is read.
 func (s *Server) guarded(addr string, next http.Handler) http.Handler {
 	hosts := hostsOf(addr)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,25 +23,65 @@ func (s *Server) guarded(addr string, next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "same-origin") // with none, a form would not tell its origin
+		h.Set("Referrer-Policy", "same-origin") // no other port is told an address; with none, a form would not tell its origin
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		switch {
-		case !slices.Contains(hosts, hostOf(r.Host)):
-			http.Error(w, "This server is not called that.", http.StatusMisdirectedRequest)
-		case !ours(r):
-			http.Error(w, "The request comes from another page.", http.StatusForbidden)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead && !(s.Actions && r.Method == http.MethodPost):
-			http.Error(w, "Nothing is changed from here; reprise serve --allow-actions allows it.", http.StatusMethodNotAllowed)
-		case r.URL.Query().Has("token"):
-			s.admit(w, r)
-		case !s.known(r):
-			s.closed(w, r)
-		default:
-			next.ServeHTTP(w, r)
+		sends := r.ContentLength != 0
+		if refused := s.refused(hosts, r); refused != nil {
+			if sends {
+				shut(w)
+			}
+			refused(w, r)
+			return
 		}
+		if !sends {
+			patient(w)
+		}
+		next.ServeHTTP(w, r)
 	})
+}
+
+// refused is the answer to a request that goes no further, nil for one that does.
+func (s *Server) refused(hosts []string, r *http.Request) http.HandlerFunc {
+	looks := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case !slices.Contains(hosts, hostOf(r.Host)):
+		return says(http.StatusMisdirectedRequest, "This server is not called that.")
+	case !ours(r):
+		return says(http.StatusForbidden, "The request comes from another page.")
+	case !looks && !(s.Actions && r.Method == http.MethodPost):
+		return says(http.StatusMethodNotAllowed, "Nothing is changed from here; reprise serve --allow-actions allows it.")
+	case looks && r.ContentLength != 0:
+		return says(http.StatusBadRequest, "Who looks sends nothing.")
+	case r.URL.Query().Has("token"):
+		return s.admit
+	case !s.known(r):
+		return s.closed
+	}
+	return nil
+}
+
+func says(code int, why string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, why, code) }
+}
+
+// shut reads no more of a request, and ends the connection with the answer to it.
+func shut(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // where it cannot be set, the server's own holds
+}
+
+// patient lets the answer to a request that was read whole take as long as it needs.
+func patient(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // likewise
+}
+
+// see leads the browser to another page. Addresses of pages are relative: the place is not
+// written into them.
+func see(w http.ResponseWriter, page string) {
+	w.Header().Set("Location", page)
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 // closed tells who has no token, or that of a server which was started again, what to do.
@@ -50,8 +90,8 @@ func (s *Server) closed(w http.ResponseWriter, r *http.Request) {
 	page := struct{ Title, Back string }{Title: "This page needs a token"}
 	if r.Method == http.MethodPost {
 		page.Title = "Nothing was done"
-		if t, err := s.targetOf(r); err == nil {
-			page.Back = t.link("/run")
+		if t, err := s.targetOf(r); err == nil && s.placed(r) {
+			page.Back = t.link("run")
 		}
 	}
 	text, err := render("closed.html", page)
@@ -94,7 +134,8 @@ func ours(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// admit gives the cookie to who has the token, and takes the token out of the address.
+// admit gives the cookie to who has the token, and leads to the page below the place of
+// this server: the address there does not hold the token.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if !s.opens(query.Get("token")) {
@@ -102,8 +143,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query.Del("token")
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, (&url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/\\"), RawQuery: query.Encode()}).String(), http.StatusSeeOther)
+	root := "/" + s.place + "/"
+	page := root + r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:] // no page is in another folder
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.session, Path: root, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	see(w, (&url.URL{Path: page, RawQuery: query.Encode()}).String())
 }
 
 // opens reports the token of the server, or a ticket that no one used yet.
@@ -115,9 +158,16 @@ func (s *Server) opens(token string) bool {
 	return is && time.Now().Before(until) || same(token, s.token)
 }
 
+// known reports a request of a browser that was let in, for an address of this server.
 func (s *Server) known(r *http.Request) bool {
 	c, err := r.Cookie(cookieName(r))
-	return err == nil && same(c.Value, s.token)
+	return err == nil && same(c.Value, s.session) && s.placed(r)
+}
+
+// placed reports an address below the place of this server.
+func (s *Server) placed(r *http.Request) bool {
+	first, _, folder := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return folder && same(first, s.place)
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -43,7 +43,7 @@ func (s *Server) output(r *http.Request) (frame, error) {
 		return frame{}, err
 	}
 	query := r.URL.Query()
-	p := outputPage{target: t, Step: query.Get("step"), Back: t.link("/run")}
+	p := outputPage{target: t, Step: query.Get("step"), Back: t.link("run")}
 	if p.Attempt, err = strconv.Atoi(query.Get("attempt")); err != nil || p.Attempt < 1 || p.Step == "" {
 		return frame{}, &refusal{Message: "no such page", Exit: http.StatusNotFound}
 	}
@@ -54,15 +54,15 @@ func (s *Server) output(r *http.Request) (frame, error) {
 	if p.Output, err = s.Printed(r.Context(), t.Dir, t.Run, p.Step, p.Attempt, to); err != nil {
 		return frame{}, &refusal{Message: err.Error()}
 	}
-	p.Changes = t.attempt("/changes", p.Step, p.Attempt)
+	p.Changes = t.attempt("changes", p.Step, p.Attempt)
 	link := func(to int64) string {
-		return t.link("/output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt), "to", strconv.FormatInt(to, 10))
+		return t.link("output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt), "to", strconv.FormatInt(to, 10))
 	}
 	if p.From > 0 {
 		p.First, p.Earlier = link(min(Window, p.Size)), link(p.From)
 	}
 	if p.End = to < 0; !p.End {
-		p.Last = t.attempt("/output", p.Step, p.Attempt)
+		p.Last = t.attempt("output", p.Step, p.Attempt)
 		if p.Later = p.Last; p.To+Window < p.Size {
 			p.Later = link(p.To + Window)
 		}

@@ -84,7 +84,7 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 	for _, l := range all {
 		questions := slices.Concat(l.Questions, l.Asks)
 		for _, q := range questions {
-			o.Waiting = append(o.Waiting, asking{q.Text, l, l.target.link("/question", "question", q.ID)})
+			o.Waiting = append(o.Waiting, asking{q.Text, l, l.target.link("question", "question", q.ID)})
 		}
 		if len(questions) == 0 && l.Action == reprise.Ask && l.State.Open() {
 			o.Waiting = append(o.Waiting, asking{"Needs a decision: " + l.Says, l, l.Link})
@@ -151,7 +151,7 @@ func (s *Server) lines(f folder) []line {
 	lines := make([]line, len(f.Status.Runs))
 	for i, d := range f.Status.Runs {
 		t := target{Index: f.Index, Run: d.Layout + ":" + d.Path}
-		lines[i] = line{Run: d, target: t, Name: f.names[i], Link: t.link("/run"), Key: key(t), Age: s.age(d.LastActivity)}
+		lines[i] = line{Run: d, target: t, Name: f.names[i], Link: t.link("run"), Key: key(t), Age: s.age(d.LastActivity)}
 	}
 	return reprise.ByState(lines, func(l line) reprise.State { return cmp.Or(l.ListedAs, l.State) })
 }
@@ -232,7 +232,7 @@ func (o *overview) link(more ...string) string {
 		query.Set(more[i], more[i+1])
 	}
 	if len(query) == 0 {
-		return "/"
+		return "./"
 	}
-	return "/?" + query.Encode()
+	return "./?" + query.Encode()
 }

@@ -154,7 +154,7 @@ func (s *Server) failureOf(r *http.Request, f *frame, why error) failure {
 		}
 		f.folders = []string{t.Dir, filepath.Dir(t.Dir)} // the run, or the project, may come back
 		if r.URL.Path != "/run" {
-			out.Back = t.link("/run")
+			out.Back = t.link("run")
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ func (p *runPage) Asked() (out []question) {
 }
 
 // Link is the address of the page about it.
-func (q question) Link() string { return q.Page.link("/question", "question", q.ID) }
+func (q question) Link() string { return q.Page.link("question", "question", q.ID) }
 
 // about reports whether it is about a step.
 func (q question) about(step string) bool {

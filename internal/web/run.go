@@ -29,6 +29,8 @@ type runPage struct {
 	Answered  *job   // the last answer from a page, nil once something came after it
 	Actions   bool
 	Alone     bool // it is a file of its own
+
+	nonce func(action string, t target) string
 }
 
 // stepLine is a step with what was decided about it.
@@ -61,7 +63,7 @@ func (s *Server) run(r *http.Request) (frame, error) {
 
 // look asks check and log about a run.
 func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
-	p := &runPage{target: t, Actions: s.Actions}
+	p := &runPage{target: t, Actions: s.Actions, nonce: s.nonce}
 	logged := make(chan struct{})
 	go func() {
 		defer close(logged)

@@ -116,7 +116,7 @@ func (c *chart) link(t target) {
 	c.Linked = true
 	for i := range c.Bars {
 		if b := &c.Bars[i]; b.Attempt > 0 {
-			b.Output, b.Changes = t.attempt("/output", b.Step, b.Attempt), t.attempt("/changes", b.Step, b.Attempt)
+			b.Output, b.Changes = t.attempt("output", b.Step, b.Attempt), t.attempt("changes", b.Step, b.Attempt)
 		}
 	}
 }

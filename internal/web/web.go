@@ -45,7 +45,14 @@ type Options struct {
 // Server answers a browser. Make one with New.
 type Server struct {
 	Options
-	token string
+	token string // opens a browser; it is in no cookie and in no address of a page
+	// place is the folder of all addresses, and session the cookie of those who were let in:
+	// a request needs both. A cookie is sent to every port of this machine that is asked for
+	// an address below its path, so the path is a secret too, and neither helps without the
+	// other. key makes the nonces of actions.
+	place, session string
+	key            []byte
+	patience       time.Duration // for a request to be sent
 
 	mu      sync.Mutex
 	tickets map[string]time.Time // tokens that open one browser once, and until when
@@ -60,9 +67,12 @@ type Server struct {
 // users of the machine may see the command line of the browser.
 const ticketTime = 30 * time.Second
 
-// New makes a server with a token of its own.
+// sendTime is how long a browser may take to send a request, body and all.
+const sendTime = 10 * time.Second
+
+// New makes a server with secrets of its own.
 func New(o Options) *Server {
-	return &Server{Options: o, token: rand.Text(), tickets: map[string]time.Time{}, jobs: map[target]*job{}, answers: map[target]*job{}}
+	return &Server{Options: o, token: rand.Text(), place: rand.Text(), session: rand.Text(), key: []byte(rand.Text()), patience: sendTime, tickets: map[string]time.Time{}, jobs: map[target]*job{}, answers: map[target]*job{}}
 }
 
 // AddressError is an address that cannot be listened on.
@@ -104,7 +114,7 @@ func address(l net.Listener, token string) string {
 // it in good order, and are waited for.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: s.Handler(l.Addr().String()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: s.Handler(l.Addr().String()), ReadTimeout: s.patience, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, lifetime{}, ctx) },
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -119,7 +129,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // Handler answers requests for the address that the server listens on.
 func (s *Server) Handler(addr string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /assets/", http.FileServerFS(assets))
+	mux.HandleFunc("GET /assets/{file}", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, assets, "assets/"+r.PathValue("file"))
+	})
 	mux.HandleFunc("GET /{$}", s.page(s.overview))
 	mux.HandleFunc("GET /run", s.page(s.run))
 	mux.HandleFunc("GET /output", s.page(s.output))
@@ -128,5 +140,5 @@ func (s *Server) Handler(addr string) http.Handler {
 	mux.HandleFunc("GET /question", s.page(s.question))
 	mux.HandleFunc("POST /answer", s.answer)
 	mux.HandleFunc("POST /resume", s.resume)
-	return s.guarded(addr, mux)
+	return s.guarded(addr, http.StripPrefix("/"+s.place, mux))
 }

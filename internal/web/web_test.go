@@ -26,7 +26,10 @@ import (
 type stage struct {
 	*httptest.Server
 	t       *testing.T
+	server  *web.Server
 	address string // with the token
+	place   string // the folder of all pages
+	cookie  *http.Cookie
 	client  *http.Client
 
 	mu    sync.Mutex
@@ -59,6 +62,7 @@ func play(t *testing.T, documents map[string]any, change ...func(*web.Options)) 
 		o.Work = o.Run
 	}
 	server := web.New(o)
+	s.server = server
 	s.Server = httptest.NewUnstartedServer(nil)
 	s.Config.Handler = server.Handler(s.Listener.Addr().String())
 	s.Start()
@@ -66,6 +70,12 @@ func play(t *testing.T, documents map[string]any, change ...func(*web.Options)) 
 	s.address = server.Address(s.Listener)
 	s.client = s.Client()
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := s.client.Get(s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	s.cookie, s.place = answer.Cookies()[0], strings.TrimSuffix(answer.Header.Get("Location"), "/")
 	return s
 }
 
@@ -77,12 +87,11 @@ func (s *stage) get(path string, change ...func(*http.Request)) (int, string, ht
 
 func (s *stage) send(method, path, body string, change ...func(*http.Request)) (int, string, http.Header) {
 	s.t.Helper()
-	r, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
+	r, err := http.NewRequest(method, s.URL+s.place+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	at, _ := url.Parse(s.address)
-	r.AddCookie(&http.Cookie{Name: "reprise" + at.Port(), Value: at.Query().Get("token")})
+	r.AddCookie(s.cookie)
 	for _, f := range change {
 		f(r)
 	}
@@ -150,6 +159,11 @@ func TestNobody_is_answered_without_the_token(t *testing.T) {
 		"a wrong token":    func(r *http.Request) { r.URL.RawQuery += "&token=wrong" },
 		"an empty token":   func(r *http.Request) { r.URL.RawQuery += "&token=" },
 		"a token in a bag": func(r *http.Request) { r.Header.Del("Cookie"); r.Header.Set("Authorization", "Bearer x") },
+		"a cookie alone":   func(r *http.Request) { r.URL.Path = strings.TrimPrefix(r.URL.Path, s.place) },
+		"another place":    func(r *http.Request) { r.URL.Path = "/x" + strings.TrimPrefix(r.URL.Path, s.place) },
+		"the token as a cookie": func(r *http.Request) {
+			r.Header.Set("Cookie", s.cookie.Name+"="+strings.TrimPrefix(s.address[strings.Index(s.address, "token="):], "token="))
+		},
 	} {
 		for _, path := range []string{"/?a", onePage, "/assets/style.css?a"} {
 			if code, body, _ := s.get(path, change); code != http.StatusForbidden || strings.Contains(body, "told") {
@@ -163,7 +177,10 @@ func TestNobody_is_answered_without_the_token(t *testing.T) {
 	at, _ := url.Parse(s.address)
 	code, _, header := s.get("/?"+at.RawQuery, func(r *http.Request) { r.Header.Del("Cookie") })
 	cookie := header.Get("Set-Cookie")
-	if code != http.StatusSeeOther || header.Get("Location") != "/" || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") {
+	if strings.Contains(cookie+s.place, at.Query().Get("token")) || strings.Contains(cookie, s.place[1:]+"=") {
+		t.Errorf("the token is in %q or %q", cookie, s.place)
+	}
+	if code != http.StatusSeeOther || header.Get("Location") != s.place+"/" || !strings.Contains(cookie, "; Path="+s.place+"/") || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") {
 		t.Errorf("the token gives %d %q %q", code, header.Get("Location"), cookie)
 	}
 	if code, body, _ := s.get("/"); code != http.StatusOK || !strings.Contains(body, "told") {
@@ -199,15 +216,14 @@ func TestA_name_that_was_pointed_here_is_not_answered(t *testing.T) {
 		"evil.example": 421, "evil.example:80": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example:1": 421, "0.0.0.0": 421, "": 421, "127.0.0.2": 421,
 		"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1:9": 200, "[::1]:9": 200,
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		at, _ := url.Parse(s.address)
+		r := httptest.NewRequest(http.MethodGet, s.place+"/", nil)
 		port := regexp.MustCompile(`:(\d+)$`).FindStringSubmatch(host)
 		name := "reprise"
 		if port != nil {
 			name += port[1]
 		}
 		r.Host = host
-		r.AddCookie(&http.Cookie{Name: name, Value: at.Query().Get("token")})
+		r.AddCookie(&http.Cookie{Name: name, Value: s.cookie.Value})
 		w := httptest.NewRecorder()
 		s.Config.Handler.ServeHTTP(w, r)
 		if w.Code != want {
@@ -330,7 +346,7 @@ func TestState_full_of_payloads_stays_text(t *testing.T) {
 				t.Errorf("%q changes the elements of %s", text, path)
 			}
 			for _, address := range addresses.FindAllStringSubmatch(body, -1) {
-				if !strings.HasPrefix(address[1], "/") && !strings.HasPrefix(address[1], "#") || strings.HasPrefix(address[1], "//") {
+				if strings.HasPrefix(address[1], "/") || strings.Contains(address[1], ":") {
 					t.Errorf("%q makes a link to %s", text, address[1])
 				}
 			}
@@ -411,7 +427,7 @@ func TestThe_list_has_the_words_of_status_and_names_all_that_waits_for_a_person(
 	}
 	_, page, _ := s.get("/?state=all")
 	asks := page[strings.Index(page, `id="asks"`):strings.Index(page, `role="search"`)]
-	if strings.Count(asks, "class=\"row ask\"") != 1 || !strings.Contains(asks, "the words about decide") || !strings.Contains(asks, "/run?project=0") {
+	if strings.Count(asks, "class=\"row ask\"") != 1 || !strings.Contains(asks, "the words about decide") || !strings.Contains(asks, "run?project=0") {
 		t.Errorf("what waits for a person:\n%s", asks)
 	}
 	list := page[strings.Index(page, `id="list"`):]
@@ -462,12 +478,12 @@ func TestA_preview_that_is_refused_tells_why_and_what_to_do(t *testing.T) {
 		}
 	})
 	_, page, _ := s.get("/preview?project=0&run=r")
-	for _, text := range []string{"What resuming would do", "it is not trusted yet", "To do: review it, then trust it", `<a href="/run?project=0&amp;run=r" id="up">`} {
+	for _, text := range []string{"What resuming would do", "it is not trusted yet", "To do: review it, then trust it", `<a href="run?project=0&amp;run=r" id="up">`} {
 		if !strings.Contains(page, text) {
 			t.Errorf("no %q in\n%s", text, page)
 		}
 	}
-	if _, page, _ := s.get("/run?project=9&run=r"); !strings.Contains(page, `<a href="/" id="up">`) {
+	if _, page, _ := s.get("/run?project=9&run=r"); !strings.Contains(page, `<a href="./" id="up">`) {
 		t.Errorf("no way back on\n%s", page)
 	}
 }

@@ -1,5 +1,5 @@
 // Keys, copying, and what a page becomes. The pages can be read without any of it.
-import { follow } from "/assets/live.js";
+import { follow } from "./live.js";
 const $ = (selector) => document.querySelector(selector);
 
 const help = $("#help");
@@ -32,10 +32,10 @@ function move(n) {
 }
 
 // up opens the page above this one; the list is opened as it was narrowed last.
-if (location.pathname === "/") sessionStorage.setItem("list", location.search);
+if (location.pathname.endsWith("/")) sessionStorage.setItem("list", location.search);
 function up() {
   const link = $("#up");
-  if (link?.getAttribute("href") === "/") location.assign("/" + (sessionStorage.getItem("list") ?? ""));
+  if (link?.getAttribute("href") === "./") location.assign("./" + (sessionStorage.getItem("list") ?? ""));
   else link?.click();
 }
 
@@ -44,7 +44,7 @@ const keys = {
   k: () => move(-1),
   u: up,
   c: () => $("[data-copy]")?.click(),
-  "/": () => $("#search") ? $("#search").select() : location.assign("/?focus=search"),
+  "/": () => $("#search") ? $("#search").select() : location.assign("./?focus=search"),
   "?": () => help.showModal(),
 };
 

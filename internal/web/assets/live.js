@@ -46,7 +46,7 @@ function alive() {
 async function lost() {
   const at = heard;
   show("off", `not live since ${new Date(at).toISOString().slice(11, 19)} UTC`);
-  const code = await fetch("/assets/icon.svg", { method: "HEAD" }).then((answer) => answer.status, () => 0);
+  const code = await fetch("assets/icon.svg", { method: "HEAD" }).then((answer) => answer.status, () => 0);
   if (heard !== at || code === 200) return;
   why.textContent = code ? "reprise serve was started again. Open the address that it printed last." : "reprise serve does not answer. The page follows once it runs again.";
 }
