@@ -41,6 +41,7 @@ func Look(ctx context.Context, env []string, project string) []Installed {
 		}
 	}
 	var wg sync.WaitGroup
+	env = proc.Environ(env, project)
 	for n := range out {
 		i := &out[n]
 		at := behind(i.Preset.Program, i.Preset.native, env, project)

@@ -143,6 +143,7 @@ func git(ctx context.Context, env []string, project string) Check {
 	c := Check{Group: "git", Name: "git", Level: Fine}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	env = proc.Environ(env, project)
 	at, err := proc.Find("git", env, project)
 	if err != nil {
 		c.Level, c.Says = Missing, "not installed"

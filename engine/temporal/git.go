@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/proc"
 )
 
 // RejectedError says that someone else moved a ref at the moment in which it was to be moved. Text is
@@ -102,11 +103,16 @@ func git(ctx context.Context, dir string, in []byte, args ...string) (string, er
 
 // gitWith is git with variables that say where its own files are.
 func gitWith(ctx context.Context, dir string, where []string, in []byte, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{
+	environ := proc.Environ(os.Environ(), dir)
+	program, err := proc.Find("git", environ, dir)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 	}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(),
+	cmd.Env = append(environ,
 		"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=reprise", "GIT_AUTHOR_EMAIL=reprise@localhost", "GIT_COMMITTER_NAME=reprise", "GIT_COMMITTER_EMAIL=reprise@localhost",
 	)

@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/proc"
 	"reprise/report"
 )
 
@@ -40,7 +41,8 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 		return nil
 	}
 	unknown := report.Fleet{Schema: report.FleetSchema, Runs: []report.FleetRun{}}
-	program, err := exec.LookPath("reprise-fleet")
+	environ := proc.Environ(os.Environ(), root)
+	program, err := proc.Find("reprise-fleet", environ, root)
 	if err != nil && address == "" {
 		return nil
 	}
@@ -50,7 +52,9 @@ func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	}
 	ctx, cancel := context.WithTimeout(ctx, fleetWithin)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "status", "--json", "-C", root).Output()
+	cmd := exec.CommandContext(ctx, program, "status", "--json", "-C", root)
+	cmd.Env = environ
+	out, err := cmd.Output()
 	told := unknown
 	if err == nil {
 		err = json.Unmarshal(out, &told)

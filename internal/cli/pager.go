@@ -35,18 +35,24 @@ func (a *app) pager(lines int) *exec.Cmd {
 	if _, rows, err := term.GetSize(int(out.Fd())); err != nil || lines < rows {
 		return nil
 	}
-	environ, command := os.Environ(), []string{"sh", "-c"}
+	root := cmp.Or(a.site.root, ".")
+	environ := proc.Environ(os.Environ(), root)
+	var command []string
 	switch own := cmp.Or(a.env("REPRISE_PAGER"), a.env("PAGER")); own {
 	case "cat":
 		return nil
 	case "":
-		at, err := proc.Find("less", environ, cmp.Or(a.site.root, "."))
+		at, err := proc.Find("less", environ, root)
 		if err != nil {
 			return nil
 		}
 		command = []string{at}
 	default:
-		command = append(command, own)
+		at, err := proc.Find("sh", environ, root)
+		if err != nil {
+			return nil
+		}
+		command = []string{at, "-c", own}
 	}
 	pager := exec.Command(command[0], command[1:]...)
 	pager.Stdout, pager.Stderr, pager.Env = out, a.err, environ

@@ -45,11 +45,15 @@ func Set(p Play, dir, program string, pause time.Duration) (*Scene, error) {
 			return nil, err
 		}
 	}
+	git, err := proc.Find("git", os.Environ(), ".")
+	if err != nil {
+		return nil, err
+	}
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"}, {"config", "user.name", "demo"}, {"config", "user.email", "demo@example.org"},
 		{"add", "-A"}, {"commit", "-q", "-m", "A project for the demo"},
 	} {
-		cmd := exec.Command("git", args...)
+		cmd := exec.Command(git, args...)
 		cmd.Dir, cmd.Env = s.Project, s.Environ(os.Environ())
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))

@@ -25,6 +25,7 @@ import (
 // The user's index is read and never refreshed.
 type git struct {
 	program string
+	environ []string
 	dir     string // the project
 	gitDir  string
 	common  string // where the refs of all checkouts are
@@ -43,11 +44,15 @@ const gitLimit = 10 * time.Minute
 
 // gitIn is for lists of the files below a folder: git itself fails outside of a checkout.
 func gitIn(dir string) (*git, error) {
-	program, err := proc.Find("git", os.Environ(), dir)
-	if dir == "" || err != nil {
+	if dir == "" {
 		return nil, errNoGit
 	}
-	return &git{program: program, dir: dir}, nil
+	environ := proc.Environ(os.Environ(), dir)
+	program, err := proc.Find("git", environ, dir)
+	if err != nil {
+		return nil, errNoGit
+	}
+	return &git{program: program, environ: environ, dir: dir}, nil
 }
 
 func openGit(ctx context.Context, dir string) (*git, error) {
@@ -98,9 +103,9 @@ func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
 		"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TRACE2=0", "GIT_TRACE2_EVENT=0", "GIT_TRACE2_PERF=0",
 		"GIT_AUTHOR_NAME=reprise", "GIT_AUTHOR_EMAIL=reprise@localhost", "GIT_COMMITTER_NAME=reprise", "GIT_COMMITTER_EMAIL=reprise@localhost",
 	}
-	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID"} {
-		if value, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+value)
+	for _, entry := range g.environ {
+		if name, _, _ := strings.Cut(entry, "="); slices.Contains([]string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID"}, name) {
+			cmd.Env = append(cmd.Env, entry)
 		}
 	}
 	cmd.WaitDelay = time.Second

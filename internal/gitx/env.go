@@ -5,8 +5,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"reprise/internal/proc"
 )
 
 // passed are the variables of the caller that git gets to see: where programs
@@ -138,9 +136,6 @@ func environment(environ []string, settings []setting) []string {
 	env := append([]string(nil), fixed...)
 	for _, name := range passed {
 		if value, ok := lookup(environ, name); ok {
-			if name == "PATH" {
-				value = strings.Join(proc.Folders(environ), string(os.PathListSeparator))
-			}
 			env = append(env, name+"="+value)
 		}
 	}

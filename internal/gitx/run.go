@@ -32,6 +32,7 @@ func newRunner(dir string, opts Options) (runner, error) {
 	if environ == nil {
 		environ = os.Environ()
 	}
+	environ = proc.Environ(environ, dir) // for what git itself starts, too
 	program, err := proc.Find("git", environ, dir)
 	if err != nil {
 		return runner{}, ErrNoGit

@@ -126,6 +126,7 @@ func real(dir string) string {
 // git gives what git prints, without the last line end. Its program is in none of the
 // folders without.
 func git(ctx context.Context, environ, without []string, args ...string) (string, error) {
+	environ = proc.Environ(environ, without...)
 	program, err := proc.Find("git", environ, without...)
 	if err != nil {
 		return "", err

@@ -13,6 +13,7 @@ import (
 	"html"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -137,7 +138,13 @@ func (n *Notifier) command(ctx context.Context, notice report.Notice) error {
 	if err != nil {
 		return err
 	}
-	return n.run(ctx, n.ways.CommandEnviron, append(text, '\n'), n.ways.Command[0], n.ways.Command[1:]...)
+	program := n.ways.Command[0]
+	if !strings.ContainsRune(program, filepath.Separator) {
+		if program, err = proc.Find(program, n.ways.CommandEnviron, n.ways.Dir); err != nil {
+			return fmt.Errorf("notify: %w", err)
+		}
+	}
+	return n.run(ctx, n.ways.CommandEnviron, append(text, '\n'), program, n.ways.Command[1:]...)
 }
 
 // run runs a program with all it starts for a bounded time.
@@ -148,14 +155,15 @@ func (n *Notifier) run(ctx context.Context, environ []string, in []byte, program
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = n.ways.Dir, environ, bytes.NewReader(in), time.Second
 	proc.Group(cmd)
 	_, err := cmd.Output()
+	name := filepath.Base(program)
 	ended, _ := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("notify with %s: it took too long and was ended", program)
+		return fmt.Errorf("notify with %s: it took too long and was ended", name)
 	case ended != nil && len(ended.Stderr) > 0:
-		return fmt.Errorf("notify with %s: %w: %s", program, err, shown(string(ended.Stderr), 300))
+		return fmt.Errorf("notify with %s: %w: %s", name, err, shown(string(ended.Stderr), 300))
 	case err != nil:
-		return fmt.Errorf("notify with %s: %w", program, err)
+		return fmt.Errorf("notify with %s: %w", name, err)
 	}
 	return nil
 }
