@@ -48,7 +48,10 @@ const (
 	// Without a step, it was an attempt at another run: Text says what was done to the files of
 	// this one since it began, and Expect has the fingerprint of what they said then.
 	StepOverstepped EventKind = "step_overstepped"
-	EngineLeft      EventKind = "engine_left" // the engine stopped working on the run in an orderly way
+	// A person said what became of the call Question of a session: Outcome is the word of a
+	// Landing.
+	CallSettled EventKind = "call_settled"
+	EngineLeft  EventKind = "engine_left" // the engine stopped working on the run in an orderly way
 	// An unused answer no longer counts: what it was given for is done again, or the run
 	// that it ended continues. If it is needed, it is asked for again.
 	AnswerWithdrawn EventKind = "answer_withdrawn"

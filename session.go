@@ -103,6 +103,54 @@ func (c Call) Open() bool {
 	return !c.Passed && c.Effect != EffectNone && c.Landing != Landed && c.Landing != NotLanded
 }
 
+// Reaches reports whether the call may have changed something on another machine. Time and later
+// work tell nothing about that: it is unknown until a probe or a person settles it.
+func (c Call) Reaches() bool {
+	return c.Tool != "" && cmp.Or(c.Effect, EffectUnknown) >= EffectNetwork
+}
+
+// CallPrefix begins the ids of questions about calls, and the options are their answers.
+const (
+	CallPrefix   = "call-"
+	CallLanded   = "it took effect"
+	CallNotTaken = "it did not take effect"
+)
+
+// Question asks a person what became of a call of a session. Nothing waits for the answer,
+// which counts wherever the session does.
+func (c Call) Question(s Session) Question {
+	which := HashOf([]byte(s.CLI + "\x00" + s.ID + "\x00" + c.Wrote.String()))
+	return Question{
+		ID: CallPrefix + which.String()[:8], Closed: true, Options: []string{CallLanded, CallNotTaken},
+		Text: fmt.Sprintf("%s began %q and left no result. Did it take effect? To find out, %s.", s.CLI, cmp.Or(c.Text, c.Tool), c.Look()),
+	}
+}
+
+// CallsAsked are the questions about calls that affect a run and that only a person can settle.
+func (o Observed) CallsAsked(r *Run) (out []Question) {
+	for _, s := range o.SessionsOn(r) {
+		for _, c := range s.Calls {
+			if c.Open() && c.Reaches() && s.Owner.Life != Alive {
+				out = append(out, c.Question(s))
+			}
+		}
+	}
+	return out
+}
+
+// Settle takes over what persons said of calls, by the ids of the questions.
+func (o *Observed) Settle(said map[string]Landing) {
+	for i := range o.Sessions {
+		s := &o.Sessions[i]
+		for j := range s.Calls {
+			if c := &s.Calls[j]; c.Open() && c.Reaches() && said[c.Question(*s).ID] != 0 {
+				c.Landing = said[c.Question(*s).ID]
+				c.Signs = append([]string{"a person said so"}, c.Signs...)
+			}
+		}
+	}
+}
+
 // looks say how to find out whether a call took effect, by what it can change.
 var looks = map[Effect]string{
 	EffectFile:      "look at the files it names",
@@ -215,11 +263,17 @@ func AttemptToken(dir, layout, key string) string {
 func (c Checkpoint) Rests() bool { return c.Moment == "stop" }
 
 // sessionAge is how long after a session's last record a run must have been active for
-// what the session left open to be history. Recorded times may be days without hours.
-const sessionAge = 24 * time.Hour
+// what the session left open on this machine to be history. Recorded times may be days without
+// hours. What reaches beyond this machine is asked about for as long as a session is wanted back,
+// SessionWanted; that it is asked no longer settles nothing.
+const (
+	sessionAge    = 24 * time.Hour
+	SessionWanted = 14 * 24 * time.Hour
+)
 
-// behind reports whether a session's activity at a given time is history for the run: the
-// run was active well after it, or an agent that was told of it had its work accepted.
+// behind reports whether a session's activity at a given time is history for the run, as far as
+// this machine goes: the run was active well after it, or an agent that was told of it had its
+// work accepted.
 func (r *Run) behind(last time.Time) bool {
 	return !last.IsZero() && (r.LastActivity.After(last.Add(sessionAge)) || r.Proven.After(last))
 }
@@ -238,11 +292,10 @@ func (o Observed) SessionsSince(runs []*Run) time.Time {
 		if at = at.Add(-sessionAge); at.Before(time.Unix(0, 0)) {
 			at = time.Unix(0, 0)
 		}
-		if r.Proven.After(at) {
-			at = r.Proven
-		}
-		if at.Before(since) {
-			since = at
+		for _, at := range []time.Time{at, o.Now.Add(-SessionWanted)} {
+			if at.Before(since) {
+				since = at
+			}
 		}
 	}
 	return since
@@ -285,6 +338,10 @@ func (o Observed) SessionsOn(r *Run) []Session {
 		case s.Caller:
 		case s.Dir != "" && (!within(s.Dir, here) || here == "." && o.elsewhere(s.Dir)):
 		case s.Owner.Life != Alive && r.behind(s.Last):
+			s.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(c Call) bool { return !c.Open() || !c.Reaches() })
+			if len(s.Calls) > 0 && o.Now.Sub(s.Last) <= SessionWanted {
+				out = append(out, s)
+			}
 		default:
 			out = append(out, s)
 		}

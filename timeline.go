@@ -142,7 +142,7 @@ func (t *timeline) add(ev *Event) {
 	case RunEnded, RunStopped, RunRenewed, StateRestored:
 		t.over(ev.At)
 		return
-	case SessionCheckpoint, StepReported, StepOverstepped:
+	case SessionCheckpoint, StepReported, StepOverstepped, CallSettled:
 	default:
 		return
 	}

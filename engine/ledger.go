@@ -47,7 +47,7 @@ type Ledger interface {
 var unfiled = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
 	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true, reprise.SessionCheckpoint: true, reprise.StepReported: true,
-	reprise.StepOverstepped: true,
+	reprise.StepOverstepped: true, reprise.CallSettled: true,
 }
 
 // journalOnly reports whether no layout records an event. What a budget allows is between

@@ -181,6 +181,10 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 	if err := w.recordLetters(ctx); err != nil {
 		return err
 	}
+	answers, err = w.settleCalls(ctx, answers)
+	if err != nil {
+		return err
+	}
 	for id := range answers {
 		if _, known := w.question(id); !known && w.foreseen == nil {
 			if w.foreseen, _, err = e.foresee(ctx, ref, nil); err != nil {
@@ -219,6 +223,42 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 		}
 	}
 	return w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
+}
+
+// settleCalls records what a person said of calls of sessions, and returns the other answers.
+func (w *work) settleCalls(ctx context.Context, answers map[string]string) (map[string]string, error) {
+	rest := map[string]string{}
+	var said []reprise.Question
+	for id, text := range answers {
+		if !strings.HasPrefix(id, reprise.CallPrefix) {
+			rest[id] = text
+			continue
+		}
+		if said == nil {
+			seen, err := w.judgeBy(ctx, w.closely())
+			if err != nil {
+				return nil, err
+			}
+			said = seen.Observed.CallsAsked(seen.Run)
+		}
+		i := slices.IndexFunc(said, func(q reprise.Question) bool { return q.ID == id })
+		if i < 0 {
+			rest[id] = text // unknown, as others may be
+			continue
+		}
+		text, err := said[i].Choose(text)
+		if err != nil {
+			return nil, err
+		}
+		landing := reprise.Landed
+		if text == reprise.CallNotTaken {
+			landing = reprise.NotLanded
+		}
+		if err := w.record(ctx, reprise.Event{Kind: reprise.CallSettled, Question: id, Text: said[i].Text + " " + text, Outcome: landing.String(), Actor: person}); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
 }
 
 // BringUp writes into the files of a run what its journal has and they lack, because the

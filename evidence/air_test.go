@@ -484,10 +484,18 @@ func TestA_later_session_hides_no_call(t *testing.T) {
 	if text := strings.Join(got.Reasons, "\n"); got.Verdict == reprise.Safe || !strings.Contains(text, "git push origin main") || len(o.SessionsUnread) > 0 {
 		t.Errorf("%+v %q", got, o.SessionsUnread)
 	}
-	// An agent that was told of it began after that, and its work was accepted.
-	d.run.Proven = time.Now().Add(time.Hour)
+	// Neither work that was accepted since nor time settles it; a person does.
+	d.run.Proven, d.run.LastActivity = time.Now().Add(time.Hour), time.Now().Add(48*time.Hour)
+	if got := reprise.Next(d.run, o, reprise.Policy{}); !strings.Contains(strings.Join(got.Reasons, "\n"), "git push") {
+		t.Errorf("history settles it: %+v", got)
+	}
+	asked := o.CallsAsked(d.run)
+	if len(asked) != 1 {
+		t.Fatalf("asks %+v", asked)
+	}
+	o.Settle(map[string]reprise.Landing{asked[0].ID: reprise.Landed})
 	if got := reprise.Next(d.run, o, reprise.Policy{}); strings.Contains(strings.Join(got.Reasons, "\n"), "git push") {
-		t.Errorf("history weighs: %+v", got)
+		t.Errorf("what a person settled weighs: %+v", got)
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"reprise"
+	"reprise/internal/gitx"
 	"reprise/internal/redact"
 	"reprise/internal/transcript"
 )
@@ -73,8 +75,10 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 		sign("%s", text)
 	}
 	marks, whole := c.Marks()
+	// Nothing before a push could change what it pushes.
+	alone := whole && len(c.Input.Files) == 0 && !slices.ContainsFunc(marks, func(m transcript.Mark) bool { return m.Push == nil })
 	for _, m := range marks {
-		got, text := a.mark(dir, m, c.Started)
+		got, text := a.mark(dir, m, c.Started, alone)
 		if got == yes && m.After { // it ran only because all before it had
 			for i := range answers {
 				answers[i] = yes
@@ -89,7 +93,7 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	} else if !whole {
 		sign("other parts of it leave no trace that could be looked at")
 	}
-	if out.Effect > reprise.EffectGit && out.Landing != reprise.LandedPartly {
+	if out.Effect > reprise.EffectGit && out.Landing != reprise.LandedPartly && !(out.Landing == reprise.Landed && whole && len(marks) > 0) {
 		out.Landing = reprise.LandingUnknown // it reaches beyond what was looked at
 	}
 	if life == reprise.Alive && out.Landing != reprise.Landed {
@@ -262,7 +266,7 @@ func edited(shown, have string, edits []transcript.Edit) (answer, string) {
 func contains(have, part string) bool { return part != "" && strings.Contains(have, part) }
 
 // mark tells whether a part of a command line has left its trace.
-func (a *air) mark(dir string, m transcript.Mark, began time.Time) (answer, string) {
+func (a *air) mark(dir string, m transcript.Mark, began time.Time, alone bool) (answer, string) {
 	if m.Dir != "" {
 		dir = resolve(dir, m.Dir)
 	}
@@ -271,6 +275,8 @@ func (a *air) mark(dir string, m transcript.Mark, began time.Time) (answer, stri
 		return a.commit(dir, m.Commit, began)
 	case m.Branch != "":
 		return a.branch(dir, m.Branch)
+	case m.Push != nil:
+		return a.push(dir, *m.Push, began, alone)
 	}
 	shown, name := a.quoted(m.Path), resolve(dir, m.Path)
 	if !a.inside(name) {
@@ -327,6 +333,17 @@ func (a *air) branch(dir, name string) (answer, string) {
 		}
 	}
 	return no, "there is no branch " + a.quoted(name)
+}
+
+// push looks for what git itself notes of a branch that arrived at a remote. That it notes
+// nothing proves nothing.
+func (a *air) push(dir string, p transcript.Push, began time.Time, alone bool) (answer, string) {
+	if a.inside(filepath.Join(dir, "x")) {
+		if sign := gitx.Pushed(dir, gitx.Push{Remote: p.Remote, From: p.From, To: p.To, Alone: alone}, began); sign != "" {
+			return yes, sign
+		}
+	}
+	return maybe, "git has not noted that the push arrived: only the other repository can tell"
 }
 
 // running names a process that still carries a call out: one that works in the

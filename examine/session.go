@@ -44,8 +44,11 @@ func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 				Subject: fmt.Sprintf("%s call %d", sessionName(s), i+1), Source: reprise.Source{File: s.Path},
 				Message: callWords(s, c), Hint: c.Look() + ", before you do the same again",
 			}
-			if !c.Open() {
+			switch q := c.Question(s); {
+			case !c.Open():
 				f.Severity, f.Hint = reprise.Info, ""
+			case c.Reaches() && s.Owner.Life != reprise.Alive:
+				f.Hint += fmt.Sprintf("; `reprise answer %s --question %s` takes what you found, which settles it: no later work does", reprise.Pasted(r.ID, "RUN"), q.ID)
 			}
 			out = append(out, f)
 		}

@@ -57,6 +57,8 @@ type History struct {
 	// Given is set if an attempt had no end on record, or was not accepted, when the run was handed
 	// over: how that went on is not known here.
 	Given bool
+	// Settled is what a person said of calls of sessions, by the ids of the questions.
+	Settled map[string]reprise.Landing
 	// Reports is set if an agent ever reported about a step.
 	Reports bool
 	// Events counts all of them.
@@ -288,6 +290,14 @@ func (h *History) Add(ev *reprise.Event) {
 		}
 	case reprise.StepReported:
 		h.Reports = true
+	case reprise.CallSettled:
+		var l reprise.Landing
+		if l.UnmarshalText([]byte(ev.Outcome)) == nil {
+			if h.Settled == nil {
+				h.Settled = map[string]reprise.Landing{}
+			}
+			h.Settled[ev.Question] = l
+		}
 	case reprise.StepFinished:
 		if ev.Outcome == Rejected {
 			h.sendBack()

@@ -33,7 +33,9 @@ func (a *app) newAnswer() *cobra.Command {
 			"once: {\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk\n" +
 			"before the command returns, and `reprise resume` continues with it. Where a\n" +
 			"question has fixed options, other answers are refused; the options of an\n" +
-			"agent's own question are proposals, and --text takes any answer.\n\n" +
+			"agent's own question are proposals, and --text takes any answer. What became of a\n" +
+			"call that a session left without a result, a push for example, is listed too:\n" +
+			"nothing waits for that answer, but only it settles the warning.\n\n" +
 			"Exit code: 0 kept, 3 nothing is asked, 11 the answer was already used, 12\n" +
 			"questions are left open, 13 changed since --if.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
@@ -97,7 +99,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 func (s *job) asking(found *project.Judgement, meant []judged, flags *answerFlags, named bool) (*judged, error) {
 	list := waiting(meant)
 	asked := func(j judged) bool {
-		return slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.Question })
+		return slices.ContainsFunc(j.askable(), func(q reprise.Question) bool { return q.ID == flags.Question })
 	}
 	if flags.Question != "" && !flags.List && !slices.ContainsFunc(list, asked) {
 		if j, err := answeredBefore(found, meant, flags.Question, len(list) == 0); j != nil || err != nil {
@@ -127,7 +129,7 @@ func (s *job) asking(found *project.Judgement, meant []judged, flags *answerFlag
 	}
 	p := s.page(s.out)
 	p.say("Several runs ask something:")
-	p.numbered("  ", report.Each(list, func(j judged) string { return subject(j.run) + ": " + j.open()[0].Text }), linesSource)
+	p.numbered("  ", report.Each(list, func(j judged) string { return subject(j.run) + ": " + j.askable()[0].Text }), linesSource)
 	n, err := s.chooseNumber(s.ctx, len(list))
 	if err != nil || n == 0 {
 		s.came(reprise.OutcomeAsk)
@@ -215,14 +217,19 @@ func (s *job) nothingOpen(meant []judged) error {
 	})
 }
 
+// askable are the questions of a run, and those about calls of sessions, for which nothing waits.
+func (j judged) askable() []reprise.Question {
+	return append(j.open(), j.o.CallsAsked(j.run)...)
+}
+
 // waiting lists those of the runs that have questions.
 func waiting(meant []judged) []judged {
-	return slices.DeleteFunc(slices.Clone(meant), func(j judged) bool { return len(j.open()) == 0 })
+	return slices.DeleteFunc(slices.Clone(meant), func(j judged) bool { return len(j.askable()) == 0 })
 }
 
 // allOpen lists the questions of some runs.
 func allOpen(list []judged) []reprise.Question {
-	return slices.Concat(report.Each(list, judged.open)...)
+	return slices.Concat(report.Each(list, judged.askable)...)
 }
 
 // answered returns the document about a run's answers, still empty.
@@ -233,8 +240,8 @@ func (s *job) answered(run string) report.Answers {
 func (s *job) listQuestions(list []judged) error {
 	doc := s.answered(list[0].run.ID)
 	doc.Open = report.NewQuestions(allOpen(list))
-	if s.asks() || len(list[0].open()[0].Options) == 0 { // else there is a command for each answer
-		doc.Next = s.replies(list[0].name, list[0].open())
+	if s.asks() || len(list[0].askable()[0].Options) == 0 { // else there is a command for each answer
+		doc.Next = s.replies(list[0].name, list[0].askable())
 	}
 	return s.print(doc, func(p *page) {
 		for i, j := range list {
@@ -242,7 +249,7 @@ func (s *job) listQuestions(list []judged) error {
 				p.gap()
 			}
 			p.marked("", "◇", cyan, subject(j.run), linesTitle)
-			for _, q := range j.open() {
+			for _, q := range j.askable() {
 				if s.asks() {
 					p.asked(q)
 					continue
@@ -264,7 +271,7 @@ func (s *job) listQuestions(list []judged) error {
 
 // answers collects the answers, from the flags or from a person.
 func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
-	open := j.open()
+	open := j.askable()
 	if q := j.run.Question(flags.Question); q != nil && q.Answered {
 		open = append(open, *q)
 	}
@@ -302,7 +309,7 @@ func (s *job) keep(j judged, digest string, answers map[string]string) error {
 		}
 	}
 	var left []reprise.Question
-	asked, used := j.open(), 0
+	asked, used := j.askable(), 0
 	for id := range answers {
 		if q := j.run.Question(id); q != nil && q.Answered {
 			asked = append(asked, *q)

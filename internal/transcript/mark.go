@@ -20,11 +20,15 @@ type Mark struct {
 	Begun   bool    // it is there: output goes to it, whole or not
 	Commit  string  // a commit with this subject
 	Branch  string  // a branch of this name
+	Push    *Push   // a branch arrived at a remote
 
 	// After says that the part runs only if everything before it succeeded, so that its
 	// trace is also theirs.
 	After bool
 }
+
+// Push is what a push names, "" what it leaves to git.
+type Push struct{ Remote, From, To string }
 
 // Marks lists the traces a call leaves beside its Files. whole tells that each
 // part that changes anything has one: only then do all of them together say that
@@ -165,8 +169,36 @@ func gitMarks(args []word) []Mark {
 		if len(rest) == 1 && rest[0].plain && !strings.HasPrefix(rest[0].text, "-") {
 			return []Mark{{Branch: rest[0].text}}
 		}
+	case "push":
+		return pushMarks(rest)
 	}
 	return nil
+}
+
+// pushMarks are those of the branches that are pushed; none if it does more than that.
+func pushMarks(args []word) (out []Mark) {
+	var names []string
+	for _, a := range args {
+		flag := strings.HasPrefix(a.text, "-")
+		switch {
+		case !a.plain, flag && !strings.Contains(" -u --set-upstream -f --force -q --quiet -v --verbose --progress --no-verify --force-with-lease --porcelain ", " "+a.text+" "):
+			return nil
+		case !flag:
+			names = append(names, a.text)
+		}
+	}
+	if len(names) < 2 {
+		return []Mark{{Push: &Push{Remote: strings.Join(names, "")}}}
+	}
+	for _, spec := range names[1:] {
+		from, to, named := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+		from, to = strings.TrimPrefix(from, "refs/heads/"), strings.TrimPrefix(to, "refs/heads/")
+		if from == "" || named && to == "" || strings.Contains(spec, "*") || strings.HasPrefix(from, "refs/") {
+			return nil
+		}
+		out = append(out, Mark{Push: &Push{names[0], from, to}})
+	}
+	return out
 }
 
 // commitSubject is the first line of the message given to git commit, "" if it
