@@ -49,7 +49,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version st
 		c, func(in one) []string { return []string{"resume", "--dry-run", "--", in.Run} }) // it needs one run, so an unnamed one is chosen
 	c.record(s)
 	c.resources(s)
-	in, out = messages(in, out)
+	in, out = messages(ctx, in, out)
 	return s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 }
 
