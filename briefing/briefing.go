@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"reprise"
+	"reprise/internal/redact"
 	"reprise/prompt"
 	"reprise/report"
 )
@@ -134,18 +135,18 @@ type gathering struct {
 // round keeps brackets for what stands around a source.
 var round = strings.NewReplacer("[", "(", "]", ")")
 
-// add adds a statement. One without a source of its own has the run's.
+// add adds a statement, without what looks like a secret: before it is cut. One without a source of its own has the run's.
 func (g *gathering) add(key, text string, sources ...string) {
 	var from []string
 	for _, s := range sources {
-		if s = round.Replace(oneLine(s)); s != "" && !slices.Contains(from, s) {
+		if s = round.Replace(oneLine(redact.Text(s))); s != "" && !slices.Contains(from, s) {
 			from = append(from, s)
 		}
 	}
 	if len(from) == 0 {
 		from = append(from, round.Replace(oneLine(g.Run.Path)))
 	}
-	if text = oneLine(text); text != "" {
+	if text = oneLine(redact.Text(text)); text != "" {
 		g.items[key] = append(g.items[key], report.BriefItem{Text: text, Source: strings.Join(from, "; ")})
 	}
 }

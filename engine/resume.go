@@ -250,10 +250,11 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 	return look{View: w.view}, nil
 }
 
-// closely asks for a close look, with known secrets hidden.
+// closely asks for a close look, with secrets hidden.
 func (e *Engine) closely() project.JudgeOptions {
+	known := redact.New(e.Settings.Known(e.Environ))
 	return project.JudgeOptions{
-		Options: project.Options{Now: e.Now()}, Full: true, Adopt: e.Adopt, Hide: redact.New(e.Settings.Known(e.Environ)).String,
+		Options: project.Options{Now: e.Now()}, Full: true, Adopt: e.Adopt, Hide: func(text string) string { return redact.Text(known.String(text)) },
 	}
 }
 

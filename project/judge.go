@@ -68,7 +68,7 @@ type JudgeOptions struct {
 	// Environ says where git and the stores of agent CLIs are; nil means the environment
 	// of this process.
 	Environ []string
-	// Hide removes known secret values from the text of agent sessions; it may be nil.
+	// Hide removes secrets from the text of agent sessions; it may be nil.
 	// What only looks like a secret is removed in any case.
 	Hide func(string) string
 }

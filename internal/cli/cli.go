@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"reprise/internal/redact"
 	"reprise/report"
 )
 
@@ -177,7 +178,8 @@ func (a *app) writeJSON(w io.Writer, v any) error {
 }
 
 // encode writes JSON that is also safe on a terminal: characters that affect the display
-// are escaped, which means the same to a program.
+// are escaped, which means the same to a program. What looks like a secret is taken out of
+// its values: every document passes here, those that pages and tools are made of too.
 func encode(w io.Writer, v any, indent string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -186,7 +188,7 @@ func encode(w io.Writer, v any, indent string) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	text := b.String()
+	text := redact.JSON(b.String())
 	if strings.ContainsFunc(text, unseen) {
 		b.Reset()
 		for _, r := range text {

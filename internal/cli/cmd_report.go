@@ -51,7 +51,7 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 	if run == nil {
 		return fail(exitNothing, "`reprise status ..` looks one folder up", "there is no run to report on in %s", found.Root)
 	}
-	hide := a.hide(found.Root)
+	hide := a.knownSecrets(found.Root)
 	opts := web.Options{Dirs: []string{flags.dir}, Now: a.now, Run: func(ctx context.Context, dir string, args ...string) (string, string, int) {
 		out, told, code := a.within(ctx, dir, args...)
 		return hide(out), hide(told), code

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/internal/redact"
 	"reprise/project"
 	"reprise/report"
 )
@@ -349,7 +350,7 @@ func (p *page) verified(v *report.Verified) {
 		return
 	}
 	p.para("Verify: ", fmt.Sprintf("`%s` failed: %s", v.Command, v.Reason), linesMessage)
-	lines := strings.Split(strings.TrimSpace(v.Tail), "\n")
+	lines := strings.Split(strings.TrimSpace(redact.Text(v.Tail)), "\n")
 	for _, l := range lines[max(0, len(lines)-shownTail):] {
 		if l = clip(l, p.columns-4); l != "" {
 			p.line("  | %s", l)

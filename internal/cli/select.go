@@ -82,9 +82,16 @@ func (a *app) settings(root string) (*settings.Settings, *settings.Untrusted, er
 	return settings.Load(settings.Options{User: settings.UserFile(a.env), Project: root, Trust: trust})
 }
 
-// hide removes the known secrets from a text: those of the environment and the settings.
-// Unreadable or untrusted settings contribute none.
+// hide removes the secrets from a text: known ones and what looks like one. It is for texts
+// that are shown line by line: a secret may have several.
 func (a *app) hide(root string) func(string) string {
+	known := a.knownSecrets(root)
+	return func(text string) string { return redact.Text(known(text)) }
+}
+
+// knownSecrets removes the known secrets from a text: those of the environment and the settings.
+// Unreadable or untrusted settings contribute none.
+func (a *app) knownSecrets(root string) func(string) string {
 	set, _, err := a.settings(root)
 	if err != nil {
 		set = settings.Default()

@@ -9,15 +9,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"reprise/internal/redact"
 )
 
 // maxMarks is how many combining marks one letter may carry; no language needs more.
 const maxMarks = 4
 
 // plain makes text from a file safe for a terminal: one line, no control characters,
-// nothing that reorders or hides its surroundings. Whatever is removed is shown as an
-// escape, so that nothing disappears unnoticed.
+// nothing that reorders or hides its surroundings, nothing that looks like a secret.
+// Whatever is removed is shown as an escape or a mark, so that nothing disappears unnoticed.
 func plain(s string) string {
+	s = redact.Text(s)
 	var b strings.Builder
 	b.Grow(len(s))
 	space := false

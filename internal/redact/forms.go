@@ -30,7 +30,7 @@ func Shown(text string, most int, known func(string) string) string {
 		end := strings.LastIndexFunc(text[:maxHide], unicode.IsSpace)
 		text = text[:max(end, 0)] + " …"
 	}
-	text = hide(text)
+	text = Text(text)
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
@@ -46,32 +46,6 @@ func lazily(expr string) form {
 }
 
 func mark(kind string) string { return "[redacted: " + kind + "]" }
-
-// hide replaces everything in a text that looks like a secret.
-func hide(text string) string {
-	if strings.Contains(text, "PRIVATE KEY") {
-		text = privateKey().ReplaceAllLiteralString(text, mark("private key"))
-	}
-	for _, t := range tokens() {
-		if !hasAny(text, t.hints) {
-			continue
-		}
-		text = replace(text, t.form, func(string, string) string { return mark(t.kind) })
-	}
-	if strings.Contains(text, "://") {
-		text = hideURLs(text)
-	}
-	if strings.Contains(text, "--password-stdin") || strings.Contains(text, "--with-token") || strings.Contains(text, "--token-stdin") {
-		text = hidePiped(text)
-	}
-	low := strings.ToLower(text)
-	for _, p := range places() {
-		if hasAny(low, p.hints) {
-			text = replaceValues(text, p)
-		}
-	}
-	return text
-}
 
 func hideURLs(text string) string {
 	text = replace(text, inURL, func(value, after string) string {
@@ -97,21 +71,28 @@ func hidePiped(text string) string {
 	})
 }
 
-// privateKey is one in the armour of PEM or PGP, whole or cut off. A header with
-// nothing behind it is what a person searches for.
-var privateKey = lazily(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16}|Proc-Type:|Version:|Comment:)(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
-
 // token is the form of the tokens of one service. The first group is what stands
 // before it, the second the token. A text with none of the hints, separated by
-// spaces, has none: most have not, and need not be searched.
+// spaces, has none: most have not, and need not be searched. There are at most 64.
 type token struct {
 	kind  string
 	hints []string
 	form  form
+	cut   form // what is left of one whose end was cut off, and says so
 }
 
 func tokenOf(kind, hints, form string) token {
-	return token{kind, strings.Fields(hints), lazily(`(^|[^A-Za-z0-9_]|\\[nrt])(` + form + `)`)}
+	t := token{kind: kind, hints: strings.Fields(hints), form: lazily(`(^|[^A-Za-z0-9_]|\\[nrt])(` + form + `)`)}
+	var begins []string
+	for _, hint := range t.hints {
+		if len(hint) > 2 {
+			begins = append(begins, regexp.QuoteMeta(hint))
+		}
+	}
+	if len(begins) > 0 {
+		t.cut = lazily(`(^|[^A-Za-z0-9_]|\\[nrt])((?:` + strings.Join(begins, "|") + `)[A-Za-z0-9_.+/=~-]{3,}…)`)
+	}
+	return t
 }
 
 func hasAny(text string, hints []string) bool {
@@ -123,7 +104,7 @@ var tokens = sync.OnceValue(func() []token {
 	return []token{
 		tokenOf("JWT", "eyJ", `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
 		tokenOf("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
-		tokenOf("GitLab token", "gl GR1348941", `gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}`),
+		tokenOf("GitLab token", "glpat- gldt- glrt- glptt- glft- glsoat- glcbt- glimt- glagent- gloas- glffct- GR1348941", `gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}`),
 		tokenOf("Bitbucket token", "ATBB", `ATBB[A-Za-z0-9]{24,}`),
 		tokenOf("Atlassian token", "ATATT3 ATCTT3", `AT[AC]TT3[A-Za-z0-9_=-]{20,}`),
 		tokenOf("AWS access key", "AKIA ASIA ABIA ACCA", `(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`),
@@ -162,6 +143,15 @@ var tokens = sync.OnceValue(func() []token {
 		tokenOf("Vault token", "hvs. hvb. hvr.", `hv[sbr]\.[A-Za-z0-9_-]{20,}`),
 		tokenOf("Terraform token", ".atlasv1.", `[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}`),
 		tokenOf("Postman key", "PMAK-", `PMAK-[a-f0-9]{24}-[a-f0-9]{34}`),
+		tokenOf("Discord token", "MT Mj Mz ND NT Nj Nz OD OT", `[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}`),
+		tokenOf("Mailgun key", "key-", `key-[a-f0-9]{32}\b`),
+		tokenOf("Mailchimp key", "-us", `[a-f0-9]{32}-us[0-9]{1,2}\b`),
+		tokenOf("Square token", "sq0 EAAA", `sq0[a-z]{3}-[A-Za-z0-9_-]{20,}|EAAA[A-Za-z0-9_-]{60}`),
+		tokenOf("Figma token", "figd_", `figd_[A-Za-z0-9_-]{30,}`),
+		tokenOf("Airtable token", "pat", `pat[A-Za-z0-9]{14}\.[a-f0-9]{64}`),
+		tokenOf("HubSpot token", "pat-", `pat-(?:na|eu)[0-9]-[a-f0-9-]{36}`),
+		tokenOf("Fly token", "fm1r_ fm2_ fo1_", `(?:fm1r|fm2|fo1)_[A-Za-z0-9+/=_-]{40,}`),
+		tokenOf("Pulumi token", "pul-", `pul-[a-f0-9]{40}`),
 		tokenOf("age key", "AGE-SECRET-KEY-", `AGE-SECRET-KEY-1[0-9A-Z]{50,}`),
 	}
 })

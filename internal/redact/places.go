@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -10,8 +11,10 @@ import (
 // where the value begins; its group "name", if it has one, is what it is called.
 type place struct {
 	kind string // "" stands for what the name says
-	// hints are words, in small letters: a text with none of them has no such place.
+	// hints are words, in small letters: a text with none of them has no such place. by
+	// says that it has none without a name before it that calls it secret.
 	hints []string
+	by    int
 	form  form
 	// header tells that the value goes to the end of what is quoted, or of the
 	// line; quoted that it has quotes of its own; alone that nothing follows it on
@@ -29,42 +32,39 @@ const (
 	named  = `(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)`
 )
 
-// secretWords are in every name that calls its value secret.
-var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd", "pat"}
-
 var places = sync.OnceValue(func() []place {
 	return []place{
 		// Headers: the scheme stays.
 		{kind: "authorization", hints: []string{"authorization"}, form: lazily(`(?i)\b(?:proxy-)?authorization\\?["']?\s*:\s*\\?["']?\s*(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?`), header: true, keeps: isScheme},
 		{kind: "token", hints: []string{"bearer"}, form: lazily(`(?i)\bbearer\s+`), keeps: func(_, value string) bool { return len(value) < 16 || !mixed(value) }},
-		{kind: "secret header", hints: secretWords, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true, keeps: isProse},
+		{kind: "secret header", by: bySign, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true, keeps: isProse},
 		{kind: "cookie", hints: []string{"cookie"}, form: lazily(`(?i)\b(?:set-)?cookie:\s*`), header: true, keeps: isProse},
 		{kind: "signature", hints: []string{"sig"}, form: lazily(`[?&](?:sig|Signature|X-Amz-Signature|X-Goog-Signature)=`), keeps: func(_, value string) bool { return len(value) < 10 }},
 
 		// Options by what they are called, and those of well-known programs.
-		{hints: secretWords, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key|(?:access|auth|bearer|client|refresh|session)-?(?:token|secret)))["']?\s+`), keeps: isNext},
+		{by: byOption, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key|(?:access|auth|bearer|client|refresh|session)-?(?:token|secret)))["']?\s+`), keeps: isNext},
 		{kind: "password", hints: []string{"curl", "http", "xh", "wget"}, form: lazily(`\b(?:curl|http|https|xh|wget)\s` + rest + `(?:-[A-Za-z]*[uU]|--user|--proxy-user|-a|--auth)[\s=]*["']?(?P<name>[^\s:"'$]+):`)},
 		{kind: "password", hints: []string{"login"}, form: lazily(`\b(?:docker|podman|buildah|skopeo|helm|oras|az|heroku|crane)\s` + rest + `login\s` + rest + `-p[\s=]*`), keeps: isNext},
 		{kind: "password", hints: []string{"mysql", "mariadb"}, form: lazily(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s` + rest + `-p`)},
-		{kind: "password", hints: secretWords, form: lazily(`\bsshpass\s+-p\s*`)},
+		{kind: "password", hints: []string{"sshpass"}, form: lazily(`\bsshpass\s+-p\s*`)},
 		{kind: "password", hints: []string{"redis-cli"}, form: lazily(`\bredis-cli\s` + rest + `-a\s+`)},
-		{kind: "password", hints: secretWords, form: lazily(`\s-pass(?:in|out)\s+["']?(?P<name>pass):`)},
+		{kind: "password", hints: []string{"-pass"}, form: lazily(`\s-pass(?:in|out)\s+["']?(?P<name>pass):`)},
 		{kind: "password", hints: []string{"<<<"}, form: lazily(`\s--(?:password-stdin|with-token|token-stdin)\b[^|;&\n]*?<<<\s*`)},
 		{kind: "password", hints: []string{"machine"}, form: lazily(`\bmachine\s+\S+\s+login\s+\S+\s+password\s+`)},
-		{kind: "secret", hints: secretWords, form: lazily(`\bgh\s+secret\s+set\s` + rest + `(?:--body|-b)[\s=]+`)},
-		{kind: "secret", hints: secretWords, form: lazily(`\bcreate\s+secret\s` + rest + `--from-literal[\s=]+["']?(?P<name>[^\s="']+)=`)},
-		{kind: "secret", hints: secretWords, form: lazily(`\bsecrets?\s+set\s` + rest + `["']?` + named + `=`)},
-		{hints: secretWords, form: lazily(`\b(?:set\s+-[a-zA-Z]+|setenv|aws\s+configure\s+set)\s+` + named + `\s+`), keeps: notSecret},
+		{kind: "secret", hints: []string{"secret"}, form: lazily(`\bgh\s+secret\s+set\s` + rest + `(?:--body|-b)[\s=]+`)},
+		{kind: "secret", hints: []string{"from-literal"}, form: lazily(`\bcreate\s+secret\s` + rest + `--from-literal[\s=]+["']?(?P<name>[^\s="']+)=`)},
+		{kind: "secret", hints: []string{"secret"}, form: lazily(`\bsecrets?\s+set\s` + rest + `["']?` + named + `=`)},
+		{hints: []string{"set -", "setenv", "configure"}, form: lazily(`\b(?:set\s+-[a-zA-Z]+|setenv|aws\s+configure\s+set)\s+` + named + `\s+`), keeps: notSecret},
 		{kind: "token", hints: []string{":_auth", ":_password"}, form: lazily(`(?i):_(?:authToken|auth|password)["']?[\s=]+`), keeps: isNext},
 
 		// Variables and fields by what they are called.
-		{hints: secretWords, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
-		{hints: secretWords, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
-		{hints: secretWords, form: lazily(`(?m)^[ \t]*` + named + `[ \t]*=[ \t]+`), alone: true, keeps: notDrawn},
-		{hints: secretWords, form: lazily(`\[\\?["']` + named + `\\?["']\]\s*=\s*`), quoted: true, keeps: notSecret},
-		{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecretField},
-		{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecretField},
-		{hints: secretWords, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
+		{by: bySign, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
+		{by: bySign, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
+		{by: bySign, form: lazily(`(?m)^[ \t]*` + named + `[ \t]*=[ \t]+`), alone: true, keeps: notDrawn},
+		{by: bySign, form: lazily(`\[\\?["']` + named + `\\?["']\]\s*=\s*`), quoted: true, keeps: notSecret},
+		{by: bySign, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecretField},
+		{by: bySign, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecretField},
+		{by: bySign, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
 	}
 })
 
@@ -77,6 +77,9 @@ var openKeys = lazily(`(?i)(?:^|[_-])(?:public|primary|foreign|sort|partition|ca
 
 // kindOf says what a name calls its value, "" if nothing secret.
 func kindOf(name string) string {
+	if !secretEnd(name, false) {
+		return ""
+	}
 	m := secretName().FindStringSubmatch(name)
 	switch {
 	case m == nil || openKeys().MatchString(name):
@@ -163,7 +166,7 @@ func isNext(_, value string) bool {
 
 // isScheme keeps a header that is only searched for.
 func isScheme(_, value string) bool {
-	switch strings.ToLower(strings.TrimSpace(value)) {
+	switch strings.ToLower(strings.TrimSpace(value[:min(len(value), 40)])) {
 	case "bearer", "basic", "token", "digest", "apikey", "negotiate":
 		return true
 	}
@@ -173,7 +176,7 @@ func isScheme(_, value string) bool {
 // isProse keeps what is said about a header, in the subject of a commit as a rule:
 // several words, none of which is set to something or looks as if it were drawn.
 func isProse(_, value string) bool {
-	words := strings.Fields(value)
+	words := strings.Fields(value[:min(len(value), 400)])
 	return len(words) > 2 && !slices.ContainsFunc(words, func(w string) bool {
 		return strings.Contains(w, "=") || len(w) >= 8 && mixed(w) || len(w) >= 20
 	})
@@ -181,7 +184,6 @@ func isProse(_, value string) bool {
 
 // replaceValues replaces the values that stand in a place.
 func replaceValues(text string, p place) string {
-	group := p.form().SubexpIndex("name")
 	var out strings.Builder
 	at := 0
 	for at < len(text) {
@@ -189,32 +191,43 @@ func replaceValues(text string, p place) string {
 		if m == nil {
 			break
 		}
-		name, begin, first := "", at+m[1], at+m[0]
-		begin += len(text[begin:]) - len(continued().ReplaceAllString(text[begin:], ""))
-		if group > 0 && m[2*group] >= 0 {
-			first = at + m[2*group]
-			name = text[first : at+m[2*group+1]]
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += at
+			}
 		}
-		from, to := p.valueAt(text, first, len(name), begin)
-		value := text[from:to]
-		if stands(value) || p.keeps != nil && p.keeps(name, value) || p.quoted && from == begin || p.alone && !lastOnLine(text, to) || isCall(text, to) {
+		from, to, kind := p.secret(text, m)
+		if kind == "" {
 			// What is kept may hold another place.
-			next := max(begin, at+1)
+			next := max(m[1], at+1)
 			out.WriteString(text[at:next])
 			at = next
 			continue
-		}
-		kind := p.kind
-		if kind == "" {
-			if kind = kindOf(name); kind == "" {
-				kind = "password"
-			}
 		}
 		out.WriteString(text[at:from] + mark(kind))
 		at = to
 	}
 	out.WriteString(text[min(at, len(text)):])
 	return out.String()
+}
+
+// secret finds the value behind a match of a place's form and says what it is, "" if it is
+// no secret.
+func (p place) secret(text string, m []int) (from, to int, kind string) {
+	name, begin, first := "", m[1], m[0]
+	if gap := continued().FindStringIndex(text[begin:]); gap != nil {
+		begin += gap[1]
+	}
+	if group := p.form().SubexpIndex("name"); group > 0 && m[2*group] >= 0 {
+		first = m[2*group]
+		name = text[first:m[2*group+1]]
+	}
+	from, to = p.valueAt(text, first, len(name), begin)
+	value := text[from:to]
+	if stands(value) || p.keeps != nil && p.keeps(name, value) || p.quoted && from == begin || p.alone && !lastOnLine(text, to) || isCall(text, to) {
+		return from, to, ""
+	}
+	return from, to, cmp.Or(p.kind, kindOf(name), "password")
 }
 
 // isCall reports whether what ends here is the name of a function that is called.
