@@ -22,6 +22,8 @@ type permits struct {
 	// site what is at the address %s where a command that uses one needs that too. "" if
 	// it has no words for it.
 	command, exact, site string
+	// commands allows every command, in the words of allow.
+	commands string
 	// whole tells that it takes a command line for one command, unless that is plain and
 	// has a pipe, and that it allows no opaque one, whatever it is told.
 	whole bool
@@ -56,7 +58,7 @@ func (p Preset) permitted(approve Approval, job Job) (args, env []string) {
 	}
 	grants, folders := slices.Clone(job.Grants), []string(nil)
 	if approve != ApproveNone {
-		grants, folders = append(p.demanded(job), grants...), p.folders(job)
+		grants, folders = append(p.demanded(job, approve), grants...), p.folders(job)
 	}
 	if p.permits.tell != nil {
 		return nil, p.permits.tell(approve != ApproveNone, grants, folders)
@@ -78,8 +80,11 @@ func (p Preset) permitted(approve Approval, job Job) (args, env []string) {
 	return args, nil
 }
 
-// demanded is what allows the commands that our own prompt asks for.
-func (p Preset) demanded(job Job) (out []string) {
+// demanded is what allows the commands that our own prompt asks for, or all of them.
+func (p Preset) demanded(job Job, approve Approval) (out []string) {
+	if approve == ApproveCommands {
+		return []string{p.permits.commands}
+	}
 	if p.permits.command == "" {
 		return nil
 	}

@@ -36,7 +36,14 @@ func TestPrograms_are_told_what_the_prompt_demands_and_what_a_person_granted(t *
 		"opencode, as its settings say": {opencode, ApproveNone, "curl *", `OPENCODE_PERMISSION={"bash":{"curl *":"allow"}}`},
 		"opencode, one command":         {opencode, ApproveNone, "bash: make", `OPENCODE_PERMISSION={"bash":{"make":"allow"}}`},
 		"opencode, without a grant":     {opencode, ApproveNone, "", ""},
-		"claude, everything":            {claude, ApproveAll, "Bash(curl:*)", ""},
+		// Commands, so that it can build and test.
+		"claude, commands":   {claude, ApproveCommands, "", "--allowedTools Bash --add-dir /p/.reprise/scratch/a"},
+		"codex, commands":    {codex, ApproveCommands, "", `-c sandbox_workspace_write.network_access=true -c sandbox_workspace_write.writable_roots=["/p/.reprise/scratch/a","/p/.git"]`},
+		"copilot, commands":  {copilot, ApproveCommands, "", "--allow-tool=shell --add-dir=/p/.reprise/scratch/a"},
+		"gemini, commands":   {gemini, ApproveCommands, "", "--allowed-tools run_shell_command --include-directories /p/.reprise/scratch/a"},
+		"qwen, commands":     {qwen, ApproveCommands, "", "--allowed-tools run_shell_command --include-directories /p/.reprise/scratch/a"},
+		"opencode, commands": {opencode, ApproveCommands, "", `OPENCODE_PERMISSION={"bash":{"*":"allow"},"edit":"allow","external_directory":{"/p/.reprise/scratch/a/*":"allow"}}`},
+		"claude, everything": {claude, ApproveAll, "Bash(curl:*)", ""},
 	} {
 		job := job
 		if tc.grant != "" {

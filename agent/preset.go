@@ -63,9 +63,10 @@ type Approval string
 
 // The approvals. Each is the nearest a program has; Edits is what stands for "".
 const (
-	ApproveNone  Approval = "none"  // only what its own settings allow
-	ApproveEdits Approval = "edits" // change files of the folder it works in
-	ApproveAll   Approval = "all"   // everything: for a machine that can be lost
+	ApproveNone     Approval = "none"     // only what its own settings allow
+	ApproveEdits    Approval = "edits"    // change files of the folder it works in
+	ApproveCommands Approval = "commands" // these, and run any command: build, tests, git
+	ApproveAll      Approval = "all"      // everything: for a machine that can be lost
 )
 
 // Options say which kind of agent to start and how.

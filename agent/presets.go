@@ -13,7 +13,7 @@ var (
 		approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
 		model:    "--model", fresh: []string{"--session-id", "ID"}, resume: reprise.ResumeArgs("claude"),
 		permits: permits{
-			shell: "Bash", command: "Bash(%s:*)", exact: "Bash(%s)", whole: true, allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
+			shell: "Bash", commands: "Bash", command: "Bash(%s:*)", exact: "Bash(%s)", whole: true, allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
 		},
 	}
 
@@ -26,7 +26,7 @@ var (
 		approves: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto", "--sandbox", "-s"},
 		model:    "-m", resume: []string{"ID"}, last: []string{"-"}, // the prompt is on standard input
 		permits: permits{
-			shell: "command_execution", allow: []string{"-c", "GRANT"}, folders: []string{"-c", "sandbox_workspace_write.writable_roots=FOLDERS"}, git: true,
+			shell: "command_execution", commands: "sandbox_workspace_write.network_access=true", allow: []string{"-c", "GRANT"}, folders: []string{"-c", "sandbox_workspace_write.writable_roots=FOLDERS"}, git: true,
 			outside: `sandbox_mode="danger-full-access"`, rejects: "you cannot ask for escalated permissions",
 		},
 		native: []string{"codex.js", "../node_modules/@openai/codex-*/vendor/*/bin/codex", "../../codex-*/vendor/*/bin/codex"},
@@ -42,7 +42,7 @@ var (
 		approves: []string{"--allow-all-tools", "--allow-all", "--allow-tool", "--yolo"},
 		model:    "--model", fresh: []string{"--session-id=ID"}, resume: reprise.ResumeArgs("copilot"),
 		permits: permits{
-			shell: "bash", command: "shell(%s:*)", site: "url(%s)", known: []string{"git", "gh"},
+			shell: "bash", commands: "shell", command: "shell(%s:*)", site: "url(%s)", known: []string{"git", "gh"},
 			allow: []string{"--allow-tool=GRANT"}, folder: []string{"--add-dir=DIR"},
 		},
 		native: []string{"npm-loader.js", "../node_modules/@github/copilot-*/copilot", "node_modules/@github/copilot-*/copilot", "../copilot-*/copilot"},
@@ -56,7 +56,7 @@ var (
 		approves: []string{"--approval-mode", "--yolo", "-y"},
 		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: reprise.ResumeArgs("gemini"),
 		permits: permits{
-			shell: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
+			shell: "run_shell_command", commands: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
 		},
 		// Otherwise it starts itself again as a child that outlives it and ignores
 		// the request to stop.
@@ -72,7 +72,7 @@ var (
 		all:      []string{"--auto"},
 		approves: []string{"--auto"},
 		model:    "-m", resume: reprise.ResumeArgs("opencode"),
-		permits: permits{shell: "bash", command: "%s *", exact: opencodeExact + "%s", tell: opencodePermission},
+		permits: permits{shell: "bash", commands: opencodeExact + "*", command: "%s *", exact: opencodeExact + "%s", tell: opencodePermission},
 	}
 
 	// qwen descends from gemini and prints what claude prints. Before 0.24 it calls an
@@ -85,7 +85,7 @@ var (
 		approves: []string{"--approval-mode", "--yolo", "-y"},
 		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: reprise.ResumeArgs("qwen"),
 		permits: permits{
-			shell: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
+			shell: "run_shell_command", commands: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
 		},
 		env: []string{"QWEN_CODE_NO_RELAUNCH=true"},
 	}

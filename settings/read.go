@@ -162,7 +162,7 @@ func readAgent(e doc.Entry) (Agent, bool) {
 	a := Agent{
 		Name: e.Name, Source: e.Key.Source(),
 		Preset: f.At("preset").Word(Presets()...), Command: f.At("command").Argv(), Model: f.At("model").Text(), Env: f.At("env").Env(),
-		Approve: f.At("approve").Word("none", "edits", "all"), Account: f.At("account").Text(),
+		Approve: f.At("approve").Word("none", "edits", "commands", "all"), Account: f.At("account").Text(),
 		Timeout: f.At("timeout").Duration(), Silence: f.At("silence").Duration(), Call: f.At("call").Duration(),
 	}
 	switch {

@@ -6,33 +6,20 @@ import (
 )
 
 // Sample is a commented file for a project in which the agents of these presets do the
-// work, the first of them whatever no one else is named for. It sets nothing else.
+// work, the first of them whatever no one else is named for: with leave to build and to
+// test, which finishing a step takes. It sets nothing else.
 func Sample(presets []string) []byte {
 	var b strings.Builder
 	b.WriteString("# Who does the work in this project, and how.\n# Every key: docs/reference/settings.md of reprise.\n")
-	b.WriteString("# It takes effect once you trust it: reprise trust\n\n")
-	off, first := "", ""
-	if len(presets) == 0 {
-		b.WriteString("# No agent that reprise knows is installed here.\n# Any command that takes a prompt on standard input will do.\n")
-		off, presets = "# ", []string{"worker"}
-	}
-	fmt.Fprintf(&b, "%sagents:\n", off)
+	b.WriteString("# It takes effect once you trust it: reprise trust\n\nagents:\n")
 	for i, p := range presets {
+		fmt.Fprintf(&b, "  %s:\n    preset: %[1]s\n", p)
+		b.WriteString("    approve: commands  # without asking: change files, run any command\n")
 		if i == 0 {
-			first = p
-		}
-		fmt.Fprintf(&b, "%s  %s:\n", off, p)
-		if off != "" {
-			fmt.Fprintf(&b, "%s    command: [my-agent, --print]\n", off)
-			continue
-		}
-		fmt.Fprintf(&b, "    preset: %s\n", p)
-		if i == 0 {
-			b.WriteString("    # model: NAME        # passed on as it is written\n")
-			b.WriteString("    # approve: edits     # what it may do without asking: none, edits or all\n")
+			b.WriteString("    # less: edits, none; more: all\n    # model: NAME       # passed on as it is written\n")
 		}
 	}
-	fmt.Fprintf(&b, "%sroles:\n%[1]s  default: %s  # every role that is not named here\n", off, first)
+	fmt.Fprintf(&b, "roles:\n  default: %s  # every role that is not named here\n", presets[0])
 	if len(presets) > 1 {
 		fmt.Fprintf(&b, "  # qa: %s  # another agent reviews\n", presets[1])
 	}
@@ -51,3 +38,11 @@ func Sample(presets []string) []byte {
 `)
 	return []byte(b.String())
 }
+
+// Own is what a file holds in which a command of a person's own does the work.
+const Own = `agents:
+  worker:
+    command: [my-agent, --print]  # takes a prompt on standard input
+roles:
+  default: worker
+`

@@ -12,7 +12,7 @@ import (
 
 func TestThe_sample_reads_back(t *testing.T) {
 	t.Parallel()
-	for _, presets := range [][]string{nil, {"claude"}, {"codex", "gemini", "qwen"}} {
+	for _, presets := range [][]string{{"claude"}, {"codex", "gemini", "qwen"}} {
 		name := filepath.Join(t.TempDir(), settings.FileName)
 		if err := os.WriteFile(name, settings.Sample(presets), 0o644); err != nil {
 			t.Fatal(err)
@@ -29,10 +29,19 @@ func TestThe_sample_reads_back(t *testing.T) {
 		if len(s.Agents) != len(presets) {
 			t.Errorf("%v became %v", presets, s.Agents)
 		}
-		if len(presets) > 0 {
-			if a, err := s.For("dev"); err != nil || a.Preset != presets[0] {
-				t.Errorf("%v: %v, %v", presets, a, err)
-			}
+		if a, err := s.For("dev"); err != nil || a.Preset != presets[0] || a.Approve != "commands" {
+			t.Errorf("%v: %v, %v", presets, a, err)
 		}
+	}
+	name := filepath.Join(t.TempDir(), settings.FileName)
+	if err := os.WriteFile(name, []byte(settings.Own), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := settings.Load(settings.Options{User: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := s.For("dev"); err != nil || len(a.Command) == 0 {
+		t.Errorf("a command of one's own: %v, %v", a, err)
 	}
 }

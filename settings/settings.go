@@ -81,7 +81,7 @@ type Agent struct {
 	Command []string // argv; for a preset the program, if it is not the usual one, and further arguments
 	Env     map[string]string
 	Model   string
-	// Approve is what a preset may do without asking: none, edits or all; ""
+	// Approve is what a preset may do without asking: none, edits, commands or all; ""
 	// stands for edits. Account names what its usage limits hold for.
 	Approve, Account string
 	Timeout          time.Duration  // zero stands for that of all

@@ -25,6 +25,18 @@ func (n ahead) first() string {
 	return n.refused.Error() + "; " + reprise.HintOf(n.refused)
 }
 
+// command is the command that continues a run: where no agent is configured, resuming it
+// would start nothing.
+func (n ahead) command(a *app, resume string) string {
+	switch {
+	case !strings.HasPrefix(n.who, unserved) || !strings.HasPrefix(resume, "reprise resume"):
+		return resume
+	case strings.Contains(n.who, "`reprise init`"):
+		return strings.Trim(a.site.fill("`reprise init`"), "`")
+	}
+	return "" // what has to be added to the settings is said beside
+}
+
 // unserved begins what is said of a step that no agent is configured for.
 const unserved = "no agent configured for @"
 

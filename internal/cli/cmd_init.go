@@ -25,15 +25,17 @@ func (a *app) newInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [PATH]",
 		Short: "Set up a project: agents, and hooks that report interrupted work",
-		Long: "Find the installed agent CLIs and show a commented reprise.yaml that names them.\n" +
-			"If you say yes, it is written and trusted. Then init offers hooks that make these\n" +
-			"agents report interrupted work. An existing reprise.yaml is left as it is.",
+		Long: "Find the installed agent CLIs and show a commented reprise.yaml that names them and\n" +
+			"says what they may do without asking: change files and run commands, as building\n" +
+			"and testing take. If you say yes, it is written and trusted. Then init offers hooks\n" +
+			"that make these agents report interrupted work. An existing reprise.yaml is left as\n" +
+			"it is, and without an agent CLI none is written.",
 		Example: "  reprise init\n  reprise init --dry-run\n  reprise init shop --yes",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
 			flags.dir = "."
 			if len(args) > 0 {
-				flags.dir = args[0]
+				flags.dir, a.site.dir = args[0], args[0]
 			}
 			return a.setsUp(a.initProject(cmd.Context(), flags))
 		}),
@@ -92,21 +94,68 @@ func (a *app) initProject(ctx context.Context, flags upkeepFlags) error {
 			names = append(names, i.Preset.Name)
 		}
 	}
-	if err := a.writeSettings(ctx, flags, filepath.Join(root, settings.FileName), settings.Sample(names)); err != nil {
+	file := filepath.Join(root, settings.FileName)
+	if _, err := os.Lstat(file); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		a.did(report.SetupFile{Path: file, Outcome: "kept"})
+		if err != nil {
+			return err
+		}
+		a.telling().say(settings.FileName + " exists already and stays as it is.")
+		if err := a.lacksAgent(root, names); err != nil {
+			return err
+		}
+	} else if len(names) == 0 {
+		return a.lacksCLI()
+	} else if err := a.writeSettings(ctx, flags, file, names); err != nil {
 		return err
 	}
 	return a.offerHooks(ctx, flags, root, names)
 }
 
-// writeSettings shows a settings file, and writes and trusts it after a yes. An existing
-// file stays.
-func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string, text []byte) error {
-	p := a.telling()
-	if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		a.did(report.SetupFile{Path: name, Outcome: "kept"})
-		p.say(settings.FileName + " exists already and stays as it is.")
+// lacksAgent says what an existing file lacks for a run to be resumed: trust, or an agent.
+func (a *app) lacksAgent(root string, names []string) error {
+	set, untrusted, err := a.settings(root)
+	switch {
+	case err != nil:
 		return err
+	case untrusted != nil:
+		a.telling().say("It has no effect until you trust it: `reprise trust`.")
+	case len(set.Agents) == 0 && len(names) == 0:
+		return a.lacksCLI()
+	case len(set.Agents) == 0:
+		_, text, _ := strings.Cut(string(settings.Sample(names[:1])), "\n\n")
+		text, _, _ = strings.Cut(text, "\n\n")
+		a.toAdd(text)
+		return fail(exitBlocked, "add these lines, then `reprise trust`", "%s names no agent, so nothing can be resumed", settings.FileName)
 	}
+	return nil
+}
+
+// lacksCLI says that there is nothing to set up, and the ways out.
+func (a *app) lacksCLI() error {
+	var known []string
+	for _, p := range agent.Presets() {
+		if p.Name != agent.Command {
+			known = append(known, p.Program)
+		}
+	}
+	a.toAdd(settings.Own)
+	return fail(exitBlocked, "install one of them, then `reprise init`; or name a command of your own in "+settings.FileName+", then `reprise trust`",
+		"no agent CLI is in your PATH (%s); nothing was written", strings.Join(known, ", "))
+}
+
+// toAdd shows what would do in the settings.
+func (a *app) toAdd(text string) {
+	p := a.telling()
+	p.line("With these lines in %s an agent does the work:", settings.FileName)
+	for line := range strings.Lines(text) {
+		p.line("  %s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// writeSettings shows a settings file, and writes and trusts it after a yes.
+func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string, agents []string) error {
+	p, text := a.telling(), settings.Sample(agents)
 	for line := range strings.Lines(string(text)) {
 		p.line("  %s", strings.TrimSuffix(line, "\n"))
 	}
@@ -115,7 +164,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 		a.did(report.SetupFile{Path: name, Outcome: "written", Dry: true, Text: string(text)})
 		return nil
 	}
-	agreed, err := a.confirm(ctx, flags, "Write this to "+settings.FileName+"?")
+	agreed, err := a.confirm(ctx, flags, "Write this to "+settings.FileName+", so that "+strings.Join(agents, " and ")+" may change files here and run any command (build, tests, git) without asking?")
 	if err != nil || !agreed {
 		a.did(report.SetupFile{Path: name, Outcome: "declined", Text: string(text)})
 		return err

@@ -390,7 +390,7 @@ func (a *app) checkDocument(found *project.Judgement, list []judged, mode string
 		doc := report.NewChecked(j.digest(), j.run, j.d, j.o)
 		_, doc.Says = verdict(j)
 		next := next(j)
-		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(next.who)
+		doc.Next, doc.Starts, doc.With = next.command(a, a.nextCommand(j)), startsWith(j, longestStart), a.site.fill(next.who)
 		doc.First = a.site.fill(next.first())
 		doc.Session, doc.Forecast = (*report.SessionCost)(next.session), sessionWords(next.session)
 		site{j.name, j.run.ID, a.site.dir, a.site.root}.complete(doc.Findings)

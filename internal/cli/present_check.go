@@ -378,7 +378,8 @@ func (p *page) nothing(res *project.Result) {
 	}
 	p.findings(nil, nil, res.Findings)
 	p.gap()
-	p.line("Is the work somewhere else? Name its folder: `reprise status ..` looks one folder up.")
+	p.line("`reprise demo` plays an interrupted run, in a folder of its own.")
+	p.line("Is the work somewhere else? `reprise status ..` looks one folder up.")
 }
 
 // uninterrupted is the answer for a project in which nothing is waiting to be resumed.
@@ -404,9 +405,9 @@ func (p *page) uninterrupted(res *project.Judgement) {
 func (p *page) nothingToResume(res *project.Judgement) {
 	if len(res.Runs) == 0 {
 		p.nothing(res.Result)
-	} else {
-		p.uninterrupted(res)
+		return
 	}
+	p.uninterrupted(res)
 	p.gap()
 	p.say("`reprise run --help` shows how to start something new: " + strings.Join(startable(), ", ") + ", or a workflow file.")
 }

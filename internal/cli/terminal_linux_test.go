@@ -116,14 +116,18 @@ func TestWhat_does_not_fit_on_the_terminal_goes_through_the_pager(t *testing.T) 
 
 func TestX10_ctrl_c_at_a_prompt_ends_with_130(t *testing.T) {
 	t.Parallel()
+	agents := t.TempDir()
+	if err := os.WriteFile(filepath.Join(agents, "claude"), []byte("#!/bin/sh\necho 2.1.325\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for prompt, args := range map[string][]string{
-		"Your choice": {"resume", "004"}, "Write this to reprise.yaml?": {"init"}, "Trust these commands": {"run", "flow.yaml"},
+		"Your choice": {"resume", "004"}, "run any command": {"init"}, "Trust these commands": {"run", "flow.yaml"},
 	} {
 		dir := examplesCopy(t)
 		if err := os.WriteFile(filepath.Join(dir, "flow.yaml"), []byte(askingFlow), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		c := onTerminal(t, dir, 90, 24, fixedNow, args...)
+		c := onTerminal(t, dir, 90, 24, append(fixedNow[:len(fixedNow):len(fixedNow)], "PATH="+agents+":"+os.Getenv("PATH")), args...)
 		c.waitFor(prompt)
 		c.send("\x03")
 		if code := c.end(); code != 130 || strings.Contains(c.text(), "cancel") {

@@ -28,7 +28,9 @@ func formsOf(r *rand.Rand) []form {
 		b[0], b[n/2] = 'a', '7'
 		return string(b)
 	}
-	upper := func(n int) string { return "Q7" + strings.ToUpper(strings.NewReplacer("0", "A", "1", "B", "8", "C", "9", "D").Replace(word(r, n-2))) }
+	upper := func(n int) string {
+		return "Q7" + strings.ToUpper(strings.NewReplacer("0", "A", "1", "B", "8", "C", "9", "D").Replace(word(r, n-2)))
+	}
 	plain := func(name, head string, n int) form { return form{name: name, secret: head + word(r, n)} }
 	return []form{
 		{name: "AWS", secret: "AK" + "IA" + upper(16)},

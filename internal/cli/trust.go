@@ -141,8 +141,11 @@ func startCommand(st settings.Start) string {
 	case a.Preset == "":
 		words = "the agent of the role " + plain(strings.Join(st.Roles, ", "))
 	}
-	if a.Approve == string(agent.ApproveAll) {
+	switch agent.Approval(a.Approve) {
+	case agent.ApproveAll:
 		words += " (may do everything without asking)"
+	case agent.ApproveCommands:
+		words += " (may run any command without asking)"
 	}
 	return words
 }
