@@ -17,6 +17,7 @@ import (
 
 	"reprise"
 	"reprise/internal/modelstub"
+	"reprise/internal/sample"
 )
 
 // mainPresets are those whose every end is tried; of the others the way there and
@@ -223,6 +224,7 @@ func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testin
 
 func TestAC_real_ends_of_a_session(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for name, tc := range map[string]struct {
 		turns string
 		want  Outcome
@@ -252,6 +254,7 @@ func TestAC_real_ends_of_a_session(t *testing.T) {
 
 func TestAC_real_dead_endpoint(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
 		r := newRig(t, p, `{"turns":[]}`)
 		if err := r.Model.Close(); err != nil {
@@ -355,6 +358,7 @@ func TestAC_real_killed_before_its_first_event(t *testing.T) {
 // Between two turns the first call is over, and its end is on record.
 func TestAC_real_killed_between_turns(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
 		r := newRig(t, p, `{"turns":[{"text":"First part.","shell":"echo one >> log.txt"},{"text":"Thinking about","hang":true}]}`)
 		job := r.job(t)
@@ -388,6 +392,7 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 // person can grant, in the words that it offers, also in the session that continues.
 func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
 		call, granted, made := `"shell":"git init -q made"`, `"shell":"git init -q made"`, "made/.git/HEAD"
 		if p.Name == "codex" { // its sandbox lets every command run, and keeps git's folder as it is
@@ -436,6 +441,7 @@ func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 // whether it sees through the text that a command is given decides.
 func TestAC_real_claude_allows_what_is_offered(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	forPresets(t, []Preset{claude}, func(t *testing.T, p Preset) {
 		for call, offered := range map[string]bool{
 			"git init -q made <<E\n$(git --version)\nE": false, "git init -q made <<E\nplain\nE": false,
@@ -496,6 +502,7 @@ func (r *rig) git(t *testing.T, args ...string) string {
 // killed in the middle of a call.
 func TestAC_real_figures_are_those_of_the_model(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
 		const usage = `"usage":{"input":%d,"cache_read":300,"cache_write":50,"output":70,"reasoning":20}`
 		r := newRig(t, p, fmt.Sprintf(`{"turns":[{"text":"I write the file.","shell":"echo hello > made.txt",`+usage+`},{"text":"The file is written.",`+usage+`}]}`, 1000, 1100))

@@ -18,6 +18,7 @@ import (
 	"reprise/agent"
 	"reprise/agent/agenttest"
 	"reprise/internal/proc"
+	"reprise/internal/sample"
 )
 
 // headless are the arguments that start each program without a person. What it
@@ -135,6 +136,7 @@ const inTool = `{"turns":[{"text":"First.","shell":"echo one > one.txt"},{"text"
 
 func TestAC_real_kill_matrix(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, p := range agent.Presets() {
 		if headless[p.Name] == nil {
 			continue

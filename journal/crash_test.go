@@ -114,7 +114,7 @@ func TestD1_O1_X7_every_layout_from_first_to_last_record(t *testing.T) {
 				// explored for the store itself; here they multiply by the
 				// files of a layout and run with `make crash`, as does every
 				// operation of all.
-				cfg := crashfs.Config{NoDeep: true, NoFail: true, Kills: sample.Every(t, 300), Cuts: sample.Every(t, 150)}
+				cfg := crashfs.Config{NoDeep: true, NoFail: true, Kills: sample.Every(t, 600), Cuts: sample.Every(t, 300)}
 				if os.Getenv("REPRISE_CRASH") != "" {
 					cfg = crashfs.Config{}
 				}

@@ -16,6 +16,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/sample"
 	"reprise/internal/splice"
 )
 
@@ -34,7 +35,7 @@ func (c *tally) add(what string, n int) {
 	c.count[what] += n
 }
 
-// TestCorpus_round_trip makes, on every file of the corpus, a no-op of every
+// TestCorpus_round_trip makes, on one file in five of the corpus, a no-op of every
 // value and a real edit of as many as fit the budget, spread over the file.
 func TestCorpus_round_trip(t *testing.T) {
 	t.Parallel()
@@ -42,16 +43,16 @@ func TestCorpus_round_trip(t *testing.T) {
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("no corpus at " + root)
 	}
-	roundTripAll(t, root)
+	roundTripAll(t, root, sample.Every(t, 5))
 }
 
 // TestExamples_round_trip does the same on the examples of the repository.
 func TestExamples_round_trip(t *testing.T) {
 	t.Parallel()
-	roundTripAll(t, filepath.FromSlash("../../examples"))
+	roundTripAll(t, filepath.FromSlash("../../examples"), func(int) bool { return true })
 }
 
-func roundTripAll(t *testing.T, root string) {
+func roundTripAll(t *testing.T, root string, chosen func(i int) bool) {
 	t.Helper()
 	c := &tally{count: map[string]int{}}
 	var files []string
@@ -73,8 +74,10 @@ func roundTripAll(t *testing.T, root string) {
 			}
 		})
 	}
-	for _, p := range files {
-		work <- p
+	for i, p := range files {
+		if chosen(i) {
+			work <- p
+		}
 	}
 	close(work)
 	wg.Wait()
