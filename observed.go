@@ -42,6 +42,10 @@ type Observed struct {
 	// latest first. SessionsUnread says what was not read, and why.
 	Sessions       []Session
 	SessionsUnread []UnreadSession
+	// Folder are the sessions of the folder itself and of what lies below it, as a quick look
+	// finds them, too; FolderUnread is what that left out. They say nothing about runs.
+	Folder       []Session
+	FolderUnread []UnreadSession
 }
 
 // SectionChange is a changed section of a Markdown document.

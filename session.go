@@ -278,9 +278,10 @@ func (r *Run) behind(last time.Time) bool {
 	return !last.IsZero() && (r.LastActivity.After(last.Add(sessionAge)) || r.Proven.After(last))
 }
 
-// SessionsSince is the time from which sessions matter to any of the open runs.
+// SessionsSince is the time from which sessions matter: to any of the open runs, or
+// because a person could want them back.
 func (o Observed) SessionsSince(runs []*Run) time.Time {
-	since := time.Unix(1<<40, 0)
+	since := o.Now.Add(-sessionDays)
 	for _, r := range runs {
 		if r == nil || !r.State.Open() {
 			continue

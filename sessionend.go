@@ -62,7 +62,7 @@ func (s Session) State(now time.Time) State {
 		return Waiting
 	case by == EndedYou && !slices.ContainsFunc(s.Calls, Call.Open):
 		return Stopped
-	case by == EndedFinished, by == EndedUnknown && !s.Busy():
+	case (by == EndedFinished || by == EndedUnknown) && !s.Busy():
 		return Complete
 	case s.Started.IsZero() && s.FirstPrompt == "" && s.Lost > 0:
 		return Unreadable
@@ -111,8 +111,7 @@ func (s Session) Verdict(now time.Time) Verdict {
 }
 
 // Wanted reports whether a person could want the session back: it was at work in the last
-// 14 days and did not come to rest by itself. Sessions of helpers are part of the one
-// that started them, the caller's is this one.
+// 14 days and did not come to rest by itself. The caller's is this one.
 func (s Session) Wanted(now time.Time) bool {
 	return s.Recent(now) && s.Outcome(now) != OutcomeNothing
 }
@@ -120,7 +119,7 @@ func (s Session) Wanted(now time.Time) bool {
 // Recent reports whether a session is to be listed: Wanted, or ended by a person in the
 // middle of its work.
 func (s Session) Recent(now time.Time) bool {
-	if s.Caller || s.Parent != "" || s.Idle || s.Path == "" || !s.Last.IsZero() && s.Last.Before(now.Add(-sessionDays)) {
+	if s.Caller || s.Idle || s.Path == "" || !s.Last.IsZero() && s.Last.Before(now.Add(-sessionDays)) {
 		return false
 	}
 	return s.Outcome(now) != OutcomeNothing || s.State(now) == Stopped && s.End.Open
@@ -209,10 +208,34 @@ func (s Session) Name(among []Session) string {
 	return strings.TrimSuffix(s.CLI+" "+s.ID[len(s.ID)-n:], " ")
 }
 
+// Whole lists the sessions of the folder, the latest first. What a helper left open is
+// part of the session that started it, where that was found.
+func (o Observed) Whole() (out []Session) {
+	at := func(s Session) int {
+		return slices.IndexFunc(o.Folder, func(p Session) bool {
+			return s.Parent != "" && p.CLI == s.CLI && p.ID == s.Parent && p.Parent == ""
+		})
+	}
+	left := make([][]Call, len(o.Folder))
+	for _, s := range o.Folder {
+		if i := at(s); i >= 0 {
+			left[i] = append(left[i], s.Calls...)
+		}
+	}
+	for i, s := range o.Folder {
+		if at(s) >= 0 {
+			continue
+		}
+		s.Calls = append(slices.Clip(s.Calls), left[i]...)
+		out = append(out, s)
+	}
+	return out
+}
+
 // WantedSessions lists the sessions a person could want back, the latest first; recent
 // ones are among them if all is set.
 func (o Observed) WantedSessions(all bool) (out []Session) {
-	for _, s := range o.Sessions {
+	for _, s := range o.Whole() {
 		if s.Wanted(o.Now) || all && s.Recent(o.Now) {
 			out = append(out, s)
 		}

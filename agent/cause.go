@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/transcript"
 )
 
 // cause is why something did not work, by the status and the words of an error.
@@ -27,23 +28,15 @@ var phrases = []struct {
 	awaits  string
 	words   []string
 }{
-	{OutOfContext, "", []string{
-		"context window", "context_length_exceeded", "prompt is too long", "maximum context length", "contextoverflow",
-		"exceeds the maximum number of tokens", "ran out of room", "context limit reached", "input is too long", "prompt as too long",
-	}},
+	{OutOfContext, "", transcript.Words[reprise.EndedContext]},
 	{SessionNotFound, "", []string{
 		"no conversation found", "no rollout found", "session not found", "no saved session found", "no session, task, or name matched",
 		"invalid session identifier", "no previous sessions found", "requires a valid session id",
 	}},
-	{NeedsSetup, "", []string{
-		"invalid api key", "invalid x-api-key", "incorrect api key", "api key is not valid", "api key not valid", "authentication_failed", "authentication_error",
-		"401 unauthorized", "unauthenticated", "not logged in", "please run /login", "codex login", "please sign in", "set an auth method",
-		"cannot be used with root", "trusted folder", "untrusted", "error_max_budget_usd",
-	}},
-	{Limited, reprise.AwaitsLimit, []string{
-		"usage limit", "rate limit", "rate_limit", "ratelimit", "quota", "too many requests", "hit your limit", "hit your session limit", "hit your weekly limit",
-		"credit balance is too low", "resource_exhausted", "resource has been exhausted", "(429)", "billing_error", "insufficient_quota",
-	}},
+	{NeedsSetup, "", append([]string{
+		"set an auth method", "cannot be used with root", "trusted folder", "untrusted", "error_max_budget_usd",
+	}, transcript.Words[reprise.EndedLogin]...)},
+	{Limited, reprise.AwaitsLimit, slices.Concat(transcript.Words[reprise.EndedLimit], transcript.Words[reprise.EndedBilling])},
 	// An outage is no failure of the work: it is waited for like a limit. So is any status
 	// of 500 and above that an error names.
 	{Limited, reprise.AwaitsOutage, []string{
@@ -90,7 +83,7 @@ func explain(status int, message string, now time.Time) cause {
 	if c.outcome != Limited {
 		return c
 	}
-	c.until = resetTime(message, now)
+	c.until = transcript.ResetTime(message, now)
 	all := clauseEnd().Split(message, -1)
 	if i := slices.IndexFunc(all, func(text string) bool { return hasAny(strings.ToLower(text), words) }); i >= 0 {
 		c.reason = firstLine(strings.TrimRight(all[i], ". "))
@@ -113,7 +106,7 @@ const tryLater = 75
 // left counts more.
 func (r *Result) Postpone(now time.Time) {
 	if r.Outcome == Failed && r.Exit == tryLater && r.Reply == nil && r.ReplyProblem == "" {
-		r.Outcome, r.Until = Limited, resetTime(r.LastText, now)
+		r.Outcome, r.Until = Limited, transcript.ResetTime(r.LastText, now)
 		if r.LastText != "" {
 			r.Reason = r.LastText
 		}
@@ -124,106 +117,4 @@ func (r *Result) Postpone(now time.Time) {
 // start no agent.
 func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
-// The ways a reset time is written.
-var (
-	byEpoch  = lazily(`\|(\d{10})(?:\d{3})?\b`)
-	byStamp  = lazily(`\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))`)
-	bySpan   = lazily(`(?i)(?:again|retry|resets?|available)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])[\s,]*(?:and\s+)?)+)`)
-	spanPart = lazily(`(?i)(\d+(?:\.\d+)?)\s*(days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])`)
-	byClock  = lazily(`(?i)(?:again at|resets?(?: at)?|available at)\s+(?:(?:([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s*(?:(\d{4}),?\s*)?(?:at\s+)?)?)(\d{1,2})(?::(\d\d))?\s*([ap]m)(?:\s*\(([A-Za-z0-9_+/-]+)\))?`)
-)
-
-// farthest is the latest reset that is believed.
-const farthest = 35 * 24 * time.Hour
-
-// resetTime finds the time in the prose of a limit. Zero stands for none, or one
-// that cannot be.
-func resetTime(text string, now time.Time) time.Time {
-	var at time.Time
-	if m := byEpoch().FindStringSubmatch(text); m != nil {
-		if sec, err := strconv.ParseInt(m[1], 10, 64); err == nil {
-			at = time.Unix(sec, 0)
-		}
-	} else if m := byStamp().FindStringSubmatch(text); m != nil {
-		if t, err := time.Parse(time.RFC3339, m[1]); err == nil {
-			at = t
-		}
-	} else if m := bySpan().FindStringSubmatch(text); m != nil {
-		at = now.Add(span(m[1]))
-	} else if m := byClock().FindStringSubmatch(text); m != nil {
-		at = clock(m, now)
-	}
-	if !at.After(now) || at.After(now.Add(farthest)) {
-		return time.Time{}
-	}
-	return at.UTC()
-}
-
-func span(text string) time.Duration {
-	var total time.Duration
-	for _, m := range spanPart().FindAllStringSubmatch(text, -1) {
-		n, err := strconv.ParseFloat(m[1], 64)
-		if err != nil {
-			return 0
-		}
-		unit := time.Second
-		switch u := strings.ToLower(m[2]); {
-		case u == "ms":
-			unit = time.Millisecond
-		case u[0] == 'd':
-			unit = 24 * time.Hour
-		case u[0] == 'h':
-			unit = time.Hour
-		case u[0] == 'm':
-			unit = time.Minute
-		}
-		total += time.Duration(n * float64(unit))
-	}
-	return total
-}
-
-// clock reads "Nov 20, 2026 7:30pm (Europe/Berlin)", most of which may be
-// missing; a time without a day is the next such time.
-func clock(m []string, now time.Time) time.Time {
-	zone := time.Local
-	if m[7] != "" {
-		z, err := time.LoadLocation(m[7])
-		if err != nil {
-			return time.Time{}
-		}
-		zone = z
-	}
-	now = now.In(zone)
-	hour, _ := strconv.Atoi(m[4])   // the expression admits digits only
-	minute, _ := strconv.Atoi(m[5]) // "" stands for zero
-	if hour < 1 || hour > 12 || minute > 59 {
-		return time.Time{}
-	}
-	hour %= 12
-	if strings.EqualFold(m[6], "pm") {
-		hour += 12
-	}
-	if m[1] == "" {
-		at := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, zone)
-		if !at.After(now) {
-			at = at.AddDate(0, 0, 1)
-		}
-		return at
-	}
-	month, err := time.Parse("Jan", strings.ToUpper(m[1][:1])+strings.ToLower(m[1][1:]))
-	if err != nil {
-		return time.Time{}
-	}
-	day, _ := strconv.Atoi(m[2])
-	year := now.Year()
-	if m[3] != "" {
-		year, _ = strconv.Atoi(m[3])
-	}
-	at := time.Date(year, month.Month(), day, hour, minute, 0, 0, zone)
-	if m[3] == "" && !at.After(now) {
-		at = at.AddDate(1, 0, 0)
-	}
-	return at
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/transcript"
 )
 
 func TestWords_of_errors(t *testing.T) {
@@ -110,7 +111,7 @@ func TestReset_times_in_prose(t *testing.T) {
 		"Try again in 900 days":                                           {},
 		"Claude AI usage limit reached|1000000000":                        {},
 	} {
-		if got := resetTime(text, noon); !got.Equal(want) {
+		if got := transcript.ResetTime(text, noon); !got.Equal(want) {
 			t.Errorf("%q: %v, want %v", text, got, want.UTC())
 		}
 	}

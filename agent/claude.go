@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/internal/loose"
+	"reprise/internal/transcript"
 )
 
 func readClaude(s *stream, e loose.Value) string {
@@ -81,7 +82,7 @@ func claudeLimit(s *stream, info loose.Value) {
 	}
 	if at := cmp.Or(last, info.Number("resetsAt")); at > 0 {
 		until := time.Unix(int64(at), 0).UTC()
-		if until.Before(s.now().Add(farthest)) {
+		if until.Before(s.now().Add(transcript.Farthest)) {
 			s.limit.until = until
 		}
 	}

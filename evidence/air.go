@@ -21,6 +21,9 @@ import (
 const (
 	sessionsEach = 5
 	sessionsTime = 3 * time.Second
+	// A quick look takes briefTime, and longer only for the briefLeast latest sessions.
+	briefTime, briefMost = 150 * time.Millisecond, time.Second
+	briefLeast           = 32
 )
 
 // air looks for the sessions of agent CLIs that worked in the project.
@@ -37,6 +40,7 @@ type air struct {
 	hide    func(string) string
 	told    []reprise.Checkpoint
 	unread  []reprise.UnreadSession
+	left    map[string]time.Time // by session: when claude was told to end
 }
 
 // How many characters of a transcript are kept: of text that is shown, of a call (short
@@ -59,7 +63,7 @@ func (a *air) named(text string) string { return redact.Shown(text, shownName, a
 // sessions finds the sessions of agent CLIs that worked in the project or in a
 // checkout of a run, tells whether an agent works on them and what became of
 // the calls they left without a result. unread says what was not looked at.
-func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options) (found []reprise.Session, unread []reprise.UnreadSession) {
+func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options, brief bool) (found []reprise.Session, unread []reprise.UnreadSession) {
 	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ), hide: opts.Hide, told: opts.Checkpoints}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		a.real = real
@@ -68,9 +72,16 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 		return nil, []reprise.UnreadSession{{Why: "the sessions of agents: no home folder is known", Left: true}}
 	}
 	a.dirs = a.ours(runs)
-	deadline := time.Now().Add(sessionsTime)
+	began, looked := time.Now(), 0
 	query := transcript.Query{
-		Dirs: a.dirs, Above: a.above(), Real: resolved(), Most: sessionsEach, Since: o.SessionsSince(runs), Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) },
+		Dirs: a.dirs, Above: a.above(), Real: resolved(), Most: sessionsEach, Since: o.SessionsSince(runs), Brief: brief, Looked: &looked,
+		Stop: func() bool {
+			took := time.Since(began)
+			return ctx.Err() != nil || took > sessionsTime || brief && (took > briefMost || took > briefTime && looked >= briefLeast)
+		},
+	}
+	if brief {
+		query.Most, opts.Logs = 0, ""
 	}
 	var raw []*transcript.Session
 	for _, cli := range []string{transcript.Claude, transcript.Codex, transcript.Gemini, transcript.Opencode, transcript.Qwen, transcript.Copilot} {
@@ -255,6 +266,9 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 	owners := a.owners(raw, query)
 	var out []reprise.Session
 	for _, s := range raw {
+		if s.Retries && owners[s].Life == reprise.Alive {
+			s.Ended, s.End = false, transcript.End{}
+		}
 		idle := owners[s].Life == reprise.Alive && s.Unsure && !a.startedSince(owners[s].pid, s.Last)
 		if idle || a.rested(s) {
 			// Nothing in progress is on record, and no process runs.
@@ -269,8 +283,11 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 			CLI: s.CLI, ID: a.named(s.ID), Version: a.named(s.Version), Path: where, Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last,
 			Ended: s.Ended, Lost: s.Lost, Part: s.Part, Context: s.Context(), Owner: owners[s].OwnerLife, Caller: owners[s].caller,
 		}
+		a.about(&one, s, owners[s])
 		for _, c := range s.Calls {
 			call, running := a.call(s, c, one.Owner.Life)
+			call.Source = lineOf(where, c.Line)
+			a.asked(&call, c, s, owners[s])
 			if c.Background && c.Passed && running == "" {
 				continue
 			}
@@ -280,6 +297,7 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 				one.Owner = reprise.OwnerLife{Life: reprise.Alive, Reason: running}
 			}
 		}
+		a.end(&one, s, owners[s])
 		out = append(out, one)
 	}
 	return append(out, owners.strangers(a)...)

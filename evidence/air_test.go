@@ -22,6 +22,8 @@ type desk struct {
 	place
 	home string
 	run  *reprise.Run
+	// before counts the lines that were put before those of a recording.
+	before int
 }
 
 func newDesk(t *testing.T) desk {

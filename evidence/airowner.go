@@ -27,6 +27,12 @@ type holderOf struct {
 	pid    int // of the process that is known to, 0 if none is
 	// unwritten tells that only a registry knows the session.
 	unwritten bool
+	// gone tells that no program of its CLI is seen in its folder, and that all are seen.
+	gone bool
+	// entry is what a registry has of it; seen is the file which shows that a process worked
+	// on it that does no more.
+	entry *entry
+	seen  string
 }
 
 // holders are those of all sessions.
@@ -40,6 +46,10 @@ type entry struct {
 	ticks   uint64
 	started time.Time
 	version string
+	// What the process said it does, what a person has to allow, and when it said so.
+	status, asks string
+	told         time.Time
+	file         string
 }
 
 // owners looks up who works on each session.
@@ -78,8 +88,20 @@ var calls = map[string]string{transcript.Claude: "CLAUDE_CODE_SESSION_ID", trans
 // holder says whether an agent works on a session. A program that is provably
 // at it makes it alive; dead needs two signs that agree and a view of every
 // process; all else is unknown.
-func (a *air) holder(s *transcript.Session, registry []entry, latest bool) holderOf {
+func (a *air) holder(s *transcript.Session, registry []entry, latest bool) (held holderOf) {
 	seen, own := a.recorded(s, registry)
+	defer func() {
+		for i, e := range registry {
+			if e.cli == s.CLI && e.id == s.ID {
+				held.entry = &registry[i]
+			}
+		}
+		if len(seen) > 0 && held.gone {
+			if held.seen = filepath.Join(a.stores[s.CLI], "thread-writer-locks", s.ID+".lock"); held.entry != nil {
+				held.seen = held.entry.file
+			}
+		}
+	}()
 	if own.Life == reprise.Alive {
 		return own
 	}
@@ -97,7 +119,10 @@ func (a *air) holder(s *transcript.Session, registry []entry, latest bool) holde
 	}
 	signs := append(seen, "no process of "+s.CLI+" works in its folder")
 	if s.Ended {
-		signs = append(signs, "its transcript ends in good order")
+		signs = append(signs, "its last turn has an end on record")
+	}
+	if boot := a.workers.Booted; !s.Last.IsZero() && s.Last.Before(boot) && !boot.After(a.now) {
+		signs = append(signs, "this machine was started after it")
 	}
 	if idle := a.now.Sub(s.Last); !s.Last.IsZero() && idle > 24*time.Hour {
 		signs = append(signs, fmt.Sprintf("nothing was written to it for %d hours", int(idle.Hours())))
@@ -106,9 +131,9 @@ func (a *air) holder(s *transcript.Session, registry []entry, latest bool) holde
 		return own
 	}
 	if len(signs) < 2 {
-		return holderOf{OwnerLife: unknownLife("%s, and nothing else tells", signs[0])}
+		return holderOf{OwnerLife: unknownLife("%s, and nothing else tells", signs[0]), gone: true}
 	}
-	return holderOf{OwnerLife: reprise.OwnerLife{Life: reprise.Dead, Reason: strings.Join(signs, ", and ")}}
+	return holderOf{OwnerLife: reprise.OwnerLife{Life: reprise.Dead, Reason: strings.Join(signs, ", and ")}, gone: true}
 }
 
 func alive(format string, args ...any) reprise.OwnerLife {
@@ -303,6 +328,10 @@ func (a *air) registry() []entry {
 			Started int64  `json:"startedAt"`
 			Ticks   string `json:"procStart"`
 			Version string `json:"version"`
+			Status  string `json:"status"`
+			Asks    string `json:"waitingFor"`
+			Updated int64  `json:"updatedAt"`
+			Told    int64  `json:"statusUpdatedAt"`
 		}
 		b, err := readSmall(filepath.Join(dir, name))
 		if err == nil {
@@ -315,14 +344,18 @@ func (a *air) registry() []entry {
 			continue
 		}
 		ticks, _ := strconv.ParseUint(r.Ticks, 10, 64)
-		out = append(out, entry{transcript.Claude, r.ID, r.Cwd, r.PID, ticks, time.UnixMilli(r.Started), r.Version})
+		e := entry{cli: transcript.Claude, id: r.ID, dir: r.Cwd, pid: r.PID, ticks: ticks, started: time.UnixMilli(r.Started), version: r.Version, status: r.Status, file: filepath.Join(dir, name)}
+		if e.told = time.UnixMilli(max(r.Updated, r.Told)); r.Status == "waiting" {
+			e.asks = a.line(r.Asks)
+		}
+		out = append(out, e)
 	}
 	states := filepath.Join(a.stores[transcript.Copilot], "session-state")
 	locks, _ := filepath.Glob(filepath.Join(states, "*", "inuse.*.lock"))
 	for _, lock := range locks {
 		pid, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(lock), "inuse."), ".lock"))
 		if err == nil && pid > 0 {
-			out = append(out, entry{cli: transcript.Copilot, id: filepath.Base(filepath.Dir(lock)), pid: pid})
+			out = append(out, entry{cli: transcript.Copilot, id: filepath.Base(filepath.Dir(lock)), pid: pid, file: lock})
 		}
 	}
 	return out

@@ -26,6 +26,8 @@ type Options struct {
 	// log of the story folders and what the head has of Claimed, no status and no list of branches,
 	// unless a file of state is missing. NoGit asks git nothing.
 	Cheap, NoGit bool
+	// Brief asks for a quick look at the sessions of agent CLIs where there are no runs.
+	Brief bool
 	// Paths are the files and folders whose changes are listed commit by
 	// commit, relative to the project. Empty stands for those the runs are in;
 	// in cheap mode for the folders of stories.
@@ -48,8 +50,8 @@ type Options struct {
 	// mode for two.
 	Timeout time.Duration
 	// Logs is the absolute path of the folder with the output of our own attempts;
-	// empty stands for none. In cheap mode it is not looked at, nor are the sessions
-	// of agent CLIs.
+	// empty stands for none. In cheap mode it is not looked at, and the sessions of agent
+	// CLIs only for the sake of the folder.
 	Logs string
 	// Checkpoints are what sessions reported through hooks.
 	Checkpoints []reprise.Checkpoint
@@ -163,8 +165,11 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 	if o.Git != nil && o.Git.IndexLock != nil {
 		judgeLock(root, o.Git.IndexLock)
 	}
-	if !opts.Cheap {
-		o.Sessions, o.SessionsUnread = sessions(ctx, root, runs, o, opts)
+	if brief := opts.Cheap || opts.Brief && len(runs) == 0; brief {
+		o.Folder, o.FolderUnread = sessions(ctx, root, nil, o, opts, true)
+	} else {
+		o.Sessions, o.SessionsUnread = sessions(ctx, root, runs, o, opts, false)
+		o.Folder, o.FolderUnread = o.Sessions, o.SessionsUnread
 	}
 	return o
 }

@@ -207,7 +207,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full && len(runs) > 0, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
+		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
 	})
 	for _, r := range runs {
 		j.Observed.Settle(j.views[r].History.Settled)

@@ -116,7 +116,7 @@ type Error struct {
 // NewStatus makes the document of a project. Runs that were judged carry the
 // verdict and the state of the decision.
 func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]reprise.Decision, findings []reprise.Finding, o reprise.Observed) Status {
-	return Status{Schema: StatusSchema, Root: root, Findings: NewFindings(findings), Sessions: concerned(o, nil), Unread: Each(o.SessionsUnread, reprise.UnreadSession.String), Runs: Each(runs, func(r *reprise.Run) Run {
+	return Status{Schema: StatusSchema, Root: root, Findings: NewFindings(findings), Sessions: concerned(o, nil), Unread: Each(o.FolderUnread, reprise.UnreadSession.String), Runs: Each(runs, func(r *reprise.Run) Run {
 		if d, ok := decisions[r]; ok {
 			return NewJudged(r, d)
 		}

@@ -85,7 +85,7 @@ func newCall(c reprise.Call) Call {
 // that were listed for a run.
 func concerned(o reprise.Observed, run []Session) []Session {
 	var list []reprise.Session
-	for _, s := range o.Sessions {
+	for _, s := range o.Whole() {
 		if s.Recent(o.Now) || slices.ContainsFunc(run, func(r Session) bool { return r.CLI == s.CLI && r.ID == s.ID && r.Path == s.Path }) {
 			list = append(list, s)
 		}

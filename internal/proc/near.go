@@ -21,6 +21,8 @@ type Workers struct {
 	Found []Worker
 	// Hidden are processes whose working folder may not be seen.
 	Hidden []Process
+	// Booted is when the machine was started, zero if unknown.
+	Booted time.Time
 	// Blind says why there may be others unseen; "" if every process was seen.
 	Blind string
 }

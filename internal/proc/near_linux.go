@@ -26,6 +26,7 @@ func (t table) working(dirs []string) Workers {
 	}
 	above := t.above()
 	boot := t.bootTime()
+	out.Booted = boot
 	for _, pid := range t.pids() {
 		// Most work elsewhere, which costs a tenth of what asking for the rest does.
 		cwd, err := os.Readlink(t.file(pid, "cwd"))

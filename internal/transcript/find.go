@@ -70,8 +70,12 @@ type Query struct {
 	Since time.Time
 	// Session, if set, is the id of the session that is wanted, with its helpers.
 	Session string
-	// Stop, if set, tells that there is no more time.
-	Stop func() bool
+	// Brief asks for the ends of transcripts that are filed under a wanted folder only.
+	Brief bool
+	// Stop, if set, tells that there is no more time. Looked, if set, counts the transcripts
+	// that were looked at.
+	Stop   func() bool
+	Looked *int
 }
 
 // Wants reports whether a session that worked in a folder is wanted.
@@ -188,10 +192,14 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 		case q.stopped():
 			left := reprise.UnreadSession{CLI: s.CLI, Why: fmt.Sprintf("%d sessions were not looked at, there was no time left", len(list)-i), Last: c.at, Left: true}
 			return found, append(unread, left)
-		case !s.mayWant(q, c):
+		}
+		if q.Looked != nil {
+			*q.Looked++
+		}
+		if !s.mayWant(q, c) {
 			continue
 		}
-		session, err := s.read(c, over)
+		session, err := s.read(c, over || q.Brief)
 		if err == nil && len(session.Dirs) == 0 {
 			session.Dirs, err = s.filedUnder(q, c)
 		}
@@ -199,7 +207,7 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 		case errors.Is(err, errNotes), errors.Is(err, errNowhere) && (c.foreign || !q.since(c.at)):
 		case err != nil:
 			not(c.name, cause(err), c.at)
-		case q.locate(session) && q.is(session.ID) && !(over && session.Ended):
+		case q.locate(session) && q.is(session.ID) && !(over && session.Rested()):
 			found = append(found, session)
 		}
 	}
@@ -232,7 +240,10 @@ func (s Store) read(c candidate, brief bool) (*Session, error) {
 	if s.CLI == Gemini {
 		err = b.readGemini(s.FS, c.name, r)
 	} else {
-		r.each = func(v loose.Value) { events[s.CLI](b, v) }
+		r.each = func(v loose.Value) {
+			b.line = max(r.line, 0)
+			events[s.CLI](b, v)
+		}
 		err = r.readFile(s.FS, c.name)
 	}
 	damaged := r.lost > 0 || r.torn
@@ -372,7 +383,7 @@ func (s Store) candidates(q Query) ([]candidate, []reprise.UnreadSession) {
 		l.below("projects", q.named, func(dir string) {
 			foreign := !q.named(path.Base(dir))
 			switch {
-			case foreign && q.Since.IsZero():
+			case foreign && (q.Since.IsZero() || q.Brief):
 			case s.CLI == Qwen:
 				l.files(path.Join(dir, "chats"), foreign, lines)
 			case foreign:

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
 	"path"
 	"slices"
@@ -88,6 +89,9 @@ func geminiFolder(fsys fs.FS, dir string) (string, error) {
 // The older form has all messages of the session.
 func (b *builder) gemini(r loose.Value) {
 	b.about(r.Text("sessionId"), "", "")
+	if kind := r.Text("kind"); kind == "subagent" {
+		b.s.Parent = cmp.Or(b.s.Parent, kind)
+	}
 	if r.Has("startTime") {
 		b.opened()
 	}
@@ -108,11 +112,13 @@ func (b *builder) geminiMessage(m loose.Value) {
 	case "user":
 		switch content := m.List("content"); {
 		case b.results(content) > 0:
-			b.over, b.s.Unsure = false, false
+			b.over, b.s.Unsure, b.s.Twice = false, false, b.s.Twice || b.whole
 		case !strings.HasPrefix(said(m.At("content")), "<session_context>"):
 			b.prompt()
+			b.asked(m.At("content"))
 		}
 	case "gemini":
+		b.says(m.At("content"))
 		b.answer(false) // a call may be under way that is not written yet
 		if u := m.At("tokens"); u.Has() {
 			b.used(m.Text("id"), Request{At: m.Time("timestamp"), Request: reprise.Request{Model: m.Text("model"), Tokens: Inclusive(u)}})
@@ -123,6 +129,7 @@ func (b *builder) geminiMessage(m loose.Value) {
 			b.geminiCall(c, c.Time("timestamp"))
 			switch c.Text("status") {
 			case "success", "error", "cancelled":
+				b.whole = b.whole || c.Has("result")
 				b.result(c.Text("id"), "")
 			}
 		}

@@ -76,6 +76,7 @@ func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 		}
 		b := newBuilder(Opencode, name)
 		b.about(asText(sessions.get(row, "id")), dir, asText(sessions.get(row, "version")))
+		b.s.Title, b.s.Parent, b.roles = asText(sessions.get(row, "title")), asText(sessions.get(row, "parent_id")), map[string]string{}
 		b.at(asTime(sessions.get(row, "time_created")))
 		b.at(asTime(sessions.get(row, "time_updated")))
 		builders[b.s.ID], order = b, append(order, b.s.ID)
@@ -101,7 +102,7 @@ func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 	}
 	var out []*Session
 	for i, id := range order {
-		if s := builders[id].finish(nil); i < q.Most || !s.Ended {
+		if s := builders[id].finish(nil); i < q.Most || !s.Rested() {
 			out = append(out, s)
 		}
 	}
@@ -133,7 +134,11 @@ func (l *lite) opencodeEvents(tables map[string]table, builders map[string]*buil
 				return errBound
 			}
 			b.at(asTime(t.get(row, "time_updated")))
-			events[b] = append(events[b], event{created, func() { b.opencode(kind, data, asTime(created)) }})
+			of := asText(t.get(row, "id"))
+			if kind == "part" {
+				of = asText(t.get(row, "message_id"))
+			}
+			events[b] = append(events[b], event{created, func() { b.opencode(kind, of, data, asTime(created)) }})
 			return nil
 		})
 		if errors.Is(err, errBound) {
@@ -154,13 +159,18 @@ func (l *lite) opencodeEvents(tables map[string]table, builders map[string]*buil
 	return nil
 }
 
-func (b *builder) opencode(kind string, data []byte, at time.Time) {
+func (b *builder) opencode(kind, of string, data []byte, at time.Time) {
 	v, ok := loose.Object(data)
 	switch {
 	case !ok:
 		b.s.Lost++
 	case kind == "message" && v.Text("role") == "user":
+		b.roles[of] = "user"
 		b.prompt()
+	case v.Text("type") == "text" && b.roles[of] == "user":
+		b.asked(v.At("text"))
+	case v.Text("type") == "text":
+		b.says(v.At("text"))
 	case kind == "message":
 		// The last message of a turn is the one that says so.
 		finish := v.Text("finish")
@@ -170,6 +180,11 @@ func (b *builder) opencode(kind string, data []byte, at time.Time) {
 		}
 		b.s.Pending = !told
 		b.answer(!v.Time("time", "completed").IsZero() && !v.Has("error") && finish != "tool-calls" && finish != "")
+		if e := v.At("error"); e.Text("name") == "MessageAbortedError" {
+			b.stopped(at, true)
+		} else if e.Has() {
+			b.failed(at, e.Text("name"), e.Number("data", "statusCode"), e.Text("data", "message"), e.Text("data", "responseBody"))
+		}
 	case v.Text("type") == "tool":
 		over := b.over
 		b.start(Call{ID: v.Text("callID"), Tool: v.Text("tool"), Input: parseInput(v.At("state", "input")), Started: at})

@@ -32,6 +32,7 @@ type records struct {
 	// stand in the middle of a large file.
 	gap func(lost bool)
 
+	line int // the number of the line that each is given, 0 if it is not known
 	read int // records
 	lost int
 	torn bool // the last line was cut off
@@ -72,6 +73,7 @@ func (r *records) readAll(f io.Reader, size int64) error {
 		return err
 	}
 	r.missing(false)
+	r.line = -1
 	return r.lines(io.NewSectionReader(at, size-r.tail, r.tail), true, true)
 }
 
@@ -117,6 +119,9 @@ func (r *records) one(line []byte, tooLong, begun, whole, end bool) {
 	// Blocks of zeros are what a power cut leaves in place of records.
 	zeros := bytes.IndexByte(line, 0) >= 0
 	line = bytes.Trim(line, " \t\r\n\x00")
+	if r.line >= 0 {
+		r.line++
+	}
 	v, ok := loose.Object(line)
 	switch {
 	case begun || len(line) == 0 && !tooLong && !zeros:

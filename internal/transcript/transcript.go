@@ -45,8 +45,22 @@ type Session struct {
 	Unsure bool
 	// Answered tells that it answered a prompt: an agent was at work in it.
 	Answered bool
-	Lost     int  // records that could not be read
-	Part     bool // the middle of the file was not read
+	// Title, First, Latest and Words are what it was called, asked first and last, and what
+	// its agent said last, as written; Branch is the one that it worked on.
+	Title, First, Latest, Words, Branch string
+	// End is how its last turn ended, where a record tells; Left is the line of one that its
+	// CLI writes when it is left.
+	End  End
+	Left int
+	// Parent is the session that started it as a helper.
+	Parent string
+	// Twice tells that results stand in it twice, once with their calls: gemini sends them
+	// so, and is refused.
+	Twice bool
+	// Retries tells that its CLI may try again by itself after End.
+	Retries bool
+	Lost    int  // records that could not be read
+	Part    bool // the middle of the file was not read
 	// Requests are those to a model whose figures are on record, oldest first. Pending
 	// tells that one more may have been under way.
 	Requests []Request
@@ -64,6 +78,7 @@ type Call struct {
 	Dir     string // where it was to happen, as recorded; "" for that of the session
 	Input   Input
 	Started time.Time
+	Line    int // of its record, 0 if not known
 	// Torn tells that nothing of its record can be read, or no more than a part.
 	Torn bool
 	// Turn tells that it stands for a turn without an end on record.
@@ -105,6 +120,11 @@ type builder struct {
 	counted  bool           // requests are on record one by one, not only as totals
 	total    string         // the last one of those
 	model    string         // the one that is asked, where requests do not name it
+
+	line  int               // the one that is read
+	full  time.Time         // when the limit is over that was last told to be used up
+	roles map[string]string // of messages, by id
+	whole bool              // results stand with their calls
 }
 
 func newBuilder(cli, path string) *builder {
@@ -137,12 +157,14 @@ func (b *builder) about(id, dir, version string) {
 func (b *builder) opened() { b.over = b.over || b.turn == 0 }
 
 // prompt begins a turn.
-func (b *builder) prompt() { b.turn, b.before, b.over, b.s.Unsure = b.turn+1, b.over, false, false }
+func (b *builder) prompt() {
+	b.turn, b.before, b.over, b.s.Unsure, b.s.End, b.s.Left = b.turn+1, b.over, false, false, End{}, 0
+}
 
 // answer notes that the agent spoke; done, that it has nothing more to do. It speaks
 // after a result only once all calls have theirs.
 func (b *builder) answer(done bool) {
-	b.answered, b.over, b.s.Unsure = b.turn, done, false
+	b.answered, b.over, b.s.Unsure, b.s.End, b.s.Left, b.s.Retries = b.turn, done, false, End{}, 0, false
 	for id, c := range b.calls {
 		if c.killed || c.Torn && (b.moved || done) {
 			b.forget(id)
@@ -152,7 +174,7 @@ func (b *builder) answer(done bool) {
 
 // start notes a call. A second record about the same call adds to the first.
 func (b *builder) start(c Call) {
-	b.over = false
+	b.over, b.s.Left = false, 0
 	if old := b.calls[c.ID]; old != nil && c.ID != "" {
 		if old.Input.empty() {
 			old.Input = c.Input
@@ -162,6 +184,9 @@ func (b *builder) start(c Call) {
 	}
 	if c.ID == "" { // without an id no result can be told to be its own
 		c.ID = "#" + string(rune('a'+len(b.order)%26)) + c.Started.Format(time.RFC3339Nano)
+	}
+	if c.Line = b.line; c.Torn {
+		c.Line = 0
 	}
 	b.calls[c.ID], b.began[c.ID] = &c, b.turn
 	b.order = append(b.order, c.ID)
@@ -231,7 +256,7 @@ func (b *builder) finish(r *records) *Session {
 	if n := len(b.s.Calls) - maxCalls; n > 0 {
 		b.s.Calls = b.s.Calls[n:]
 	}
-	b.s.Answered = b.answered > 0
+	b.s.Answered, b.s.First = b.answered > 0, cmp.Or(b.s.First, b.s.Latest)
 	open := slices.ContainsFunc(b.s.Calls, func(c Call) bool { return !c.Passed })
 	b.s.Ended = b.over && !open
 	// While a call is under way its model waits for the result.
@@ -239,6 +264,9 @@ func (b *builder) finish(r *records) *Session {
 	b.s.Pending = b.s.Pending || b.s.Part || b.s.Lost > 0 || !b.s.Ended && !called
 	if !b.s.Ended && !open {
 		b.s.Calls = append(b.s.Calls, Call{ID: "turn", Turn: true, Started: b.s.Last})
+	}
+	if b.s.Ended {
+		b.s.Left = 0
 	}
 	return &b.s
 }
