@@ -24,7 +24,7 @@ import (
 // of each reading: no panic, no error, the same answer twice, nothing written,
 // nothing silently gone, and nothing more finished than before.
 //
-// It takes long: one in three is drawn. Files are cut at the borders of their tokens and at
+// It takes long: one in five is drawn. Files are cut at the borders of their tokens and at
 // random places; with REPRISE_ALL=1 at every byte.
 //
 // Where a convention knows its files by their text alone, foreign tells of a text
