@@ -15,7 +15,7 @@ check test: export GOFLAGS := $(GOFLAGS) -ldflags=-w -gcflags=all=-dwarf=false
 # Compilers, tests and the programs that they start collect garbage as the program does.
 export GOGC ?= 400
 
-.PHONY: all build test nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet record-fleet release-snapshot test-release cross
+.PHONY: all build test race nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet record-fleet release-snapshot test-release cross
 
 # The development server of Temporal that the fleet is tried with, pinned; about 8 CPU minutes.
 TEMPORAL := $(or $(wildcard bin/temporal),$(shell command -v temporal 2>/dev/null),bin/temporal)
@@ -31,10 +31,10 @@ all: build
 build: ## the program, in bin/
 	$(GO) build -ldflags="-s -w" -o $(BIN) ./cmd/reprise
 
-# The packages that share memory between goroutines: with a C compiler they are tested
-# under the race detector. It compiles whatever they import a second time, so a package
-# that starts no goroutine does not belong here. eventrun starts some for large logs
-# only: the test of that is run under the detector, all of them without.
+# The packages that share memory between goroutines: make nightly tests them under the race
+# detector. That compiles whatever they import a second time, a tenth of what make test costs,
+# so a package that starts no goroutine does not belong here. eventrun starts some for large
+# logs only: the test of that is run under the detector, all of them without.
 CONCURRENT := ./internal/tree ./internal/proc ./agent/script ./internal/shim
 RACE = CGO_ENABLED=1 $(TRY) -race
 
@@ -56,14 +56,13 @@ test: check ## formatting, vet, and every test; of kills, power cuts and damage 
 	@command -v chromium >/dev/null || test -n "$$REPRISE_BROWSER" || echo "chromium: it is not here, the tests of the pages in a browser are left out; apt-get install chromium"
 	@test -e $(AXE) || echo "axe-core: it is not here, pages are not tested for who cannot see or point; make $(AXE) fetches it"
 	@echo "REPRISE_SEED=$(REPRISE_SEED): one in $${REPRISE_DRAW:-5} of the scripts and tests that take long is drawn; REPRISE_DRAW=1 tries all of them"
-	@$(IN_MEMORY) \
-	if command -v gcc >/dev/null 2>&1; then \
-	  echo "$(GO) test -race $(CONCURRENT)"; { $(RACE) -run _parallel_ ./convention/eventrun; one=$$?; $(RACE) $(CONCURRENT) && exit $$one; } & raced=$$!; \
-	  $(TRY) -p $(SIDE_BY_SIDE) -timeout 30m $$($(GO) list ./engine ./internal/cli ./... | grep -vxF "$$($(GO) list $(CONCURRENT))"); tested=$$?; \
-	  wait $$raced && exit $$tested; \
-	else echo "race detector: left out, it needs a C compiler"; $(TRY) -p $(SIDE_BY_SIDE) -timeout 30m ./engine ./internal/cli ./...; fi
+	@$(IN_MEMORY) $(TRY) -p $(SIDE_BY_SIDE) -timeout 30m ./engine ./internal/cli ./...
 
-nightly: cross mutants crash soak fuzz test-release ## all of it: every kill, power cut, damage and mutant (a day)
+race: ## what shares memory between goroutines, under the race detector; needs a C compiler
+	$(RACE) -run _parallel_ ./convention/eventrun
+	$(RACE) $(CONCURRENT)
+
+nightly: cross race mutants crash soak fuzz test-release ## all of it: every kill, power cut, damage and mutant (a day)
 	REPRISE_ALL=1 RAPID_SEED=0 $(GO) test -count 1 -timeout 12h ./...
 
 mutants: ## known faults, built into the source one by one; the tests must find each (an hour)

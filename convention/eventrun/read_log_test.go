@@ -130,7 +130,8 @@ func (o *oddReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// EV3: several readers at once give what one gives, whoever takes which file.
+// EV3: several readers at once give what one gives, whoever takes which file. `make race` tries it
+// under the race detector.
 func TestEV3_parallel_reading_is_deterministic(t *testing.T) {
 	t.Parallel()
 	fsys := fstest.MapFS{}
