@@ -142,8 +142,11 @@ func (r *Repo) CloneTo(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	git := r.git
-	git.dir = dir
+	// It is a repository of its own, which has nothing of the user's settings but line ends.
+	git := r.git.theirs()
+	git.dir, git.env = dir, append(environment(git.environ, append(slices.Clip(profile), slices.DeleteFunc(slices.Clone(r.git.ours.settings), func(s setting) bool {
+		return s.section != "core" || s.name != "autocrlf" && s.name != "eol"
+	})...)), alone...)
 	if _, err := git.output(ctx, 4096, "init", "--quiet", "--template=", "."); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -30,105 +29,52 @@ var fixed = []string{
 type setting struct {
 	section, middle, name string
 	value                 string
+	within                bool // there is a middle part, which may be empty
+	own                   bool // it is the repository's
 }
 
 func (s setting) key() string {
-	if s.middle == "" {
+	if !s.within {
 		return s.section + "." + s.name
 	}
 	return s.section + "." + s.middle + "." + s.name
 }
 
-// profile is overridden in every call, before the repository's own settings
-// are known.
+// profile is overridden in every call, also where the repository's own settings count.
 var profile = []setting{
-	{"core", "", "fsmonitor", "false"},
-	{"core", "", "hookspath", os.DevNull},
-	{"core", "", "pager", "cat"},
-	{"core", "", "editor", ":"},
-	{"core", "", "askpass", ""},
-	{"core", "", "sshcommand", "false"},
-	{"core", "", "gitproxy", ""},
-	{"core", "", "alternaterefscommand", "false"},
-	{"core", "", "quotepath", "false"},
-	{"credential", "", "helper", ""},
-	{"commit", "", "gpgsign", "false"},
-	{"gpg", "", "program", "false"},
-	{"gpg", "ssh", "program", "false"},
-	{"gpg", "ssh", "defaultkeycommand", ""},
-	{"gpg", "x509", "program", "false"},
-	{"diff", "", "external", ""},
-	{"diff", "", "orderfile", os.DevNull},
-	{"diff", "", "relative", "false"},
-	{"diff", "", "ignoresubmodules", "dirty"},
-	{"diff", "", "submodule", "short"},
-	{"log", "", "showsignature", "false"},
-	{"log", "", "showroot", "true"},
-	{"log", "", "follow", "false"},
-	{"log", "", "diffmerges", "off"},
-	{"status", "", "submodulesummary", "false"},
-	{"submodule", "", "recurse", "false"},
-	{"protocol", "", "allow", "never"},
-	{"safe", "", "barerepository", "explicit"},
-	{"trailer", "", "separators", ":"},
-	{"uploadpack", "", "packobjectshook", ""},
-	{"maintenance", "", "auto", "false"},
-	{"gc", "", "auto", "0"},
-}
-
-// programs are the last parts of keys that name a program in some section with
-// free names in the middle: filters, diff and merge drivers, hooks, helpers.
-// All of them are overridden wherever they occur, also in sections we have not
-// heard of.
-var programs = map[string]string{
-	"clean": "", "smudge": "", "process": "", "required": "false",
-	"driver": "false", "command": "", "cmd": "", "textconv": "", "cachetextconv": "false",
-	"program": "false", "helper": "", "event": "", "packobjectshook": "", "defaultkeycommand": "",
-	"uploadpack": "false", "receivepack": "false", "vcs": "", "proxycommand": "", "gitproxy": "",
-	"sshcommand": "false", "askpass": "", "promisor": "false", "fsmonitor": "false",
-}
-
-// siblings must be overridden together: an empty clean with a set process would
-// not do, and a required filter without a program is an error.
-var siblings = map[string][]string{"filter": {"clean", "smudge", "process", "required"}}
-
-// maxOverrides bounds the environment; a repository with more drivers than
-// this is not an honest one.
-const maxOverrides = 1000
-
-// overrides lists what must be set so that nothing of settings starts a program.
-func overrides(settings []setting) ([]setting, error) {
-	out := append([]setting(nil), profile...)
-	seen := map[string]bool{}
-	for _, s := range out {
-		seen[s.key()] = true
-	}
-	add := func(s setting) {
-		if !seen[s.key()] {
-			seen[s.key()] = true
-			out = append(out, s)
-		}
-	}
-	for _, s := range settings {
-		if s.section == "safe" {
-			continue // the user's word on whom git trusts
-		}
-		for _, name := range siblings[s.section] {
-			if s.middle != "" {
-				add(setting{s.section, s.middle, name, programs[name]})
-			}
-		}
-		if s.section == "submodule" && s.name == "update" && s.middle != "" {
-			add(setting{s.section, s.middle, s.name, "none"})
-		}
-		if neutral, ok := programs[s.name]; ok {
-			add(setting{s.section, s.middle, s.name, neutral})
-		}
-		if len(out) > maxOverrides {
-			return nil, fmt.Errorf("its settings name more than %d programs", maxOverrides)
-		}
-	}
-	return out, nil
+	{section: "core", name: "fsmonitor", value: "false"},
+	{section: "core", name: "hookspath", value: os.DevNull},
+	{section: "hook", middle: "reference-transaction", name: "enabled", value: "false", within: true},
+	{section: "core", name: "pager", value: "cat"},
+	{section: "core", name: "editor", value: ":"},
+	{section: "core", name: "askpass", value: ""},
+	{section: "core", name: "sshcommand", value: "false"},
+	{section: "core", name: "gitproxy", value: ""},
+	{section: "core", name: "alternaterefscommand", value: "false"},
+	{section: "core", name: "quotepath", value: "false"},
+	{section: "credential", name: "helper", value: ""},
+	{section: "commit", name: "gpgsign", value: "false"},
+	{section: "gpg", name: "program", value: "false"},
+	{section: "gpg", middle: "ssh", name: "program", value: "false", within: true},
+	{section: "gpg", middle: "ssh", name: "defaultkeycommand", value: "", within: true},
+	{section: "gpg", middle: "x509", name: "program", value: "false", within: true},
+	{section: "diff", name: "external", value: ""},
+	{section: "diff", name: "orderfile", value: os.DevNull},
+	{section: "diff", name: "relative", value: "false"},
+	{section: "diff", name: "ignoresubmodules", value: "dirty"},
+	{section: "diff", name: "submodule", value: "short"},
+	{section: "log", name: "showsignature", value: "false"},
+	{section: "log", name: "showroot", value: "true"},
+	{section: "log", name: "follow", value: "false"},
+	{section: "log", name: "diffmerges", value: "off"},
+	{section: "status", name: "submodulesummary", value: "false"},
+	{section: "submodule", name: "recurse", value: "false"},
+	{section: "protocol", name: "allow", value: "never"},
+	{section: "safe", name: "barerepository", value: "explicit"},
+	{section: "trailer", name: "separators", value: ":"},
+	{section: "uploadpack", name: "packobjectshook", value: ""},
+	{section: "maintenance", name: "auto", value: "false"},
+	{section: "gc", name: "auto", value: "0"},
 }
 
 // environment builds the whole environment of a call.

@@ -187,7 +187,7 @@ func (r *Repo) relFiles(files []reprise.FileChange) []reprise.FileChange {
 
 func (r *Repo) askRefs(ctx context.Context, a *answers) {
 	var err error
-	a.refs, err = query(ctx, r.git.history, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
+	a.refs, err = query(ctx, r.git.theirs().history, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
 	if err != nil {
 		r.missed("branches were not fully looked at", err)
 		a.refs.more = true
@@ -216,7 +216,7 @@ func (r *Repo) askTrack(ctx context.Context, ask Ask, a *answers) {
 	if len(args) == 2 {
 		return
 	}
-	track, err := query(ctx, r.git.history, readRefs, args...)
+	track, err := query(ctx, r.git.theirs().history, readRefs, args...)
 	r.missed("how far branches are from their upstream was not looked at", err)
 	a.track = map[string]ref{}
 	for _, ref := range track.list {
@@ -264,7 +264,7 @@ func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
 	}
 	list := func(end byte, args ...string) (err error) {
 		read := func(in *bufio.Reader) ([]reprise.Worktree, error) { return readWorktrees(in, end) }
-		a.worktrees, err = query(ctx, r.git.stream, read, append([]string{"worktree", "list", "--porcelain"}, args...)...)
+		a.worktrees, err = query(ctx, r.git.theirs().stream, read, append([]string{"worktree", "list", "--porcelain"}, args...)...)
 		return err
 	}
 	err := list(0, "-z")
@@ -320,11 +320,10 @@ func (r *Repo) otherStatus(ctx context.Context, dir string, max int) (st status,
 	if splitIndex(p.gitDir) {
 		return st, errSplit
 	}
-	git, _, err := r.git.neutral(ctx, p.top)
+	git, _, err := r.git.neutral(ctx, p.top, p)
 	if err != nil {
 		return st, err
 	}
-	git.env = append(git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(p.top))
 	return git.status(ctx, max, "normal", "dirty")
 }
 

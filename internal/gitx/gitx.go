@@ -189,7 +189,7 @@ func open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 		settings  []setting
 		configErr error
 	)
-	wg.Go(func() { safe, settings, configErr = git.neutral(ctx, real) })
+	wg.Go(func() { safe, settings, configErr = git.neutral(ctx, real, place) })
 	err = r.find(ctx)
 	wg.Wait()
 	if errors.Is(err, ErrNone) && place.kind == placeUnknown {
@@ -199,6 +199,7 @@ func open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 		return nil, err
 	}
 	r.git = safe
+	r.git.ours.gitDir, r.git.ours.commonDir, r.git.ours.top = r.gitDir, r.commonDir, r.top
 	r.hasRemote, r.partial = remoteSettings(settings)
 	r.checkLink()
 	return r, nil

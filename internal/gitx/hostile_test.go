@@ -236,26 +236,6 @@ func TestGather_runs_nothing_of_the_repository(t *testing.T) {
 	}
 }
 
-func TestGather_refuses_settings_without_end(t *testing.T) {
-	t.Parallel()
-	f := newRepo(t)
-	var b strings.Builder
-	for i := range maxOverrides {
-		fmt.Fprintf(&b, "[filter \"f%d\"]\n\tclean = true\n", i)
-	}
-	config := filepath.Join(f.dir, ".git/config")
-	old, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, append(old, b.String()...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.open(); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestGather_on_a_read_only_mount looks at a repository that cannot be written
 // to, in a mount namespace of its own.
 func TestGather_on_a_read_only_mount(t *testing.T) {

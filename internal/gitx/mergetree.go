@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // ErrCannotForesee tells that this git cannot merge without a checkout: that came
@@ -53,14 +52,13 @@ func (r *Repo) Foresee(ctx context.Context, branch string) error {
 	if err := errors.Join(os.Mkdir(objects, 0o700), os.Mkdir(tree, 0o700)); err != nil {
 		return err
 	}
-	if c.git.sets("merge", "driver") {
+	if slices.ContainsFunc(c.git.ours.settings, func(s setting) bool { return s.section == "merge" && s.name == "driver" }) {
 		// Git writes files for a driver, also for one that does nothing, into the
 		// checkout.
 		if err := r.copyAttributes(ctx, at[0], tree); err != nil {
 			return err
 		}
-		c.git.dir = tree
-		c.git.env = append(c.git.env, "GIT_WORK_TREE="+tree)
+		c.git.dir, c.git.ours.top = tree, tree
 	}
 	// Quoted, as a path may hold what separates several.
 	theirs := strconv.Quote(filepath.Join(r.commonDir, "objects"))
@@ -85,14 +83,6 @@ func (r *Repo) Foresee(ctx context.Context, branch string) error {
 		conflict.Files = append(conflict.Files, string(name))
 	}
 	return conflict
-}
-
-// sets reports whether calls override a setting of a section with free names.
-func (g *runner) sets(section, name string) bool {
-	return slices.ContainsFunc(g.env, func(v string) bool {
-		_, key, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(v, "GIT_CONFIG_KEY_") && strings.HasPrefix(key, section+".") && strings.HasSuffix(key, "."+name)
-	})
 }
 
 // maxAttributes bounds how many files of attributes are looked at, and the size of

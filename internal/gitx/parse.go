@@ -79,17 +79,25 @@ func (f *fields) each(use func(text string) error) error {
 	}
 }
 
-// readSettings reads `config -z --list`: key, line break, value.
+// readSettings reads `config -z --show-scope --list`: whose it is, then key, line break, value.
 func readSettings(r *bufio.Reader) (out []setting, err error) {
 	f := fields{r, 0}
 	err = f.each(func(text string) error {
-		key, value, _ := strings.Cut(text, "\n")
+		scope := text
+		text, err := f.need()
+		if err != nil {
+			return err
+		}
+		key, value, has := strings.Cut(text, "\n")
+		if !has {
+			value = "true"
+		}
 		first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 		if first < 0 {
 			return nil
 		}
-		s := setting{section: key[:first], name: key[last+1:], value: value}
-		if first < last {
+		s := setting{section: key[:first], name: key[last+1:], value: value, within: first < last, own: scope == "local"}
+		if s.within {
 			s.middle = key[first+1 : last]
 		}
 		if out = append(out, s); len(out) > 100_000 {
@@ -105,7 +113,7 @@ func readSettings(r *bufio.Reader) (out []setting, err error) {
 func remoteSettings(settings []setting) (has, partial bool) {
 	for _, s := range settings {
 		switch {
-		case s.section == "remote" && s.name == "url" && s.middle != "":
+		case s.section == "remote" && s.name == "url" && s.within:
 			has = true
 		case s.section == "remote" && s.name == "promisor", s.section == "extensions" && s.name == "partialclone":
 			partial = true

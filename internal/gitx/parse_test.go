@@ -220,16 +220,14 @@ func FuzzReadLog(f *testing.F) {
 }
 
 func FuzzReadOthers(f *testing.F) {
-	fuzz(f, "worktree /a\x00HEAD 0000\x00branch refs/heads/x\x00locked why\x00\x00filter.a.b.clean\nx\x00core.bare\x00refs/heads/a\x00h\x00\n", func(r *bufio.Reader) {
+	fuzz(f, "worktree /a\x00HEAD 0000\x00branch refs/heads/x\x00locked why\x00\x00local\x00merge.a.b.driver\nx\x00local\x00core.eol\x00refs/heads/a\x00h\x00\n", func(r *bufio.Reader) {
 		data, _ := r.Peek(64)
 		again := func() *bufio.Reader { return bufio.NewReader(bytes.NewReader(data)) }
 		_, _ = readWorktrees(again(), 0)
 		_, _ = readRefs(again())
 		_ = readKnown(again(), []string{"a", "b"}, map[string]bool{})
 		if settings, err := readSettings(again()); err == nil {
-			if set, err := overrides(settings); err == nil {
-				environment(nil, set)
-			}
+			written(carry(settings))
 		}
 	})
 }

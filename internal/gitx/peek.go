@@ -20,9 +20,7 @@ import (
 // ask.Heads, and one for what is missing, beside what ask.Then asks; none at all without any. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
-// Git's settings are not listed first, as in Open. A log that compares commits
-// with commits uses no filter and no driver once external programs and
-// conversions to text are off, and neither does a list of what a commit has.
+// One more lists git's settings first, as in Open.
 func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git, []string, error) {
 	real, err := realDir(dir)
 	if err != nil {
@@ -55,7 +53,10 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	if !ask.Missing && len(ask.Paths)+len(ask.Heads) == 0 || git.Head == "" && !exists(filepath.Join(p.commonDir, "reftable")) {
 		return git, nil, nil
 	}
-	if r.git, err = newRunner(real, opts); err != nil {
+	if r.git, err = newRunner(real, opts); err == nil {
+		r.git, _, err = r.git.neutral(ctx, real, p)
+	}
+	if err != nil {
 		return git, []string{"the history was not looked at: " + err.Error()}, nil
 	}
 	var wg sync.WaitGroup

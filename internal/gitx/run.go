@@ -25,6 +25,7 @@ type runner struct {
 	env     []string // what git gets
 	timeout time.Duration
 	inherit []*os.File // what git keeps open
+	ours    *standIn   // what stands in for the repository; nil for the repository itself
 }
 
 func newRunner(dir string, opts Options) (runner, error) {
@@ -40,14 +41,14 @@ func newRunner(dir string, opts Options) (runner, error) {
 	return runner{program: program, dir: dir, environ: environ, env: environment(environ, profile), timeout: cmp.Or(opts.Timeout, 10*time.Second)}, nil
 }
 
-// neutral gives a runner for a folder in which every program that its settings
-// name is overridden, with those settings. more is set beside the profile. The
+// neutral gives a runner for a folder in a repository, which stands in for that, with the
+// settings that count in that folder. more is set beside the profile. The
 // error is a *RefusedError, unless git gave no answer.
-func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runner, []setting, error) {
-	out := *g
+func (g *runner) neutral(ctx context.Context, dir string, p place, more ...setting) (runner, []setting, error) {
+	out := *g.theirs()
 	out.dir, out.env = dir, environment(g.environ, profile)
 	settings, err := once(&out, "settings", dir, noIncludes, func() ([]setting, error) {
-		return query(ctx, out.stream, readSettings, "config", "-z", "--list")
+		return query(ctx, out.stream, readSettings, "config", "-z", "--show-scope", "--list")
 	})
 	if err != nil && exitCode(err) < 0 {
 		return out, nil, err
@@ -55,11 +56,19 @@ func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runn
 	if err != nil {
 		return out, nil, &RefusedError{Dir: AbsPath(dir), Reason: "its settings cannot be listed, so it is not safe to ask it: " + err.Error()}
 	}
-	set, err := overrides(settings)
-	if err != nil {
-		return out, nil, &RefusedError{Dir: AbsPath(dir), Reason: err.Error()}
+	if !slices.ContainsFunc(settings, func(s setting) bool { return s.own }) {
+		// Git passes over the settings of a repository that it does not trust, and says so only when asked.
+		if _, err := out.line(ctx, "rev-parse", "--git-dir"); err != nil {
+			return out, nil, (&Repo{location: location{dir: dir}}).refusal(err)
+		}
 	}
-	out.env = environment(g.environ, append(set, more...))
+	out.env = environment(g.environ, append(slices.Clip(profile), more...))
+	out.ours = &standIn{p.gitDir, p.commonDir, p.top, carry(settings), map[string]bool{}}
+	for _, s := range settings {
+		if s.section == "branch" && s.own {
+			out.ours.branches[s.middle] = true
+		}
+	}
 	return out, settings, nil
 }
 
@@ -128,11 +137,28 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 	if what == "-c" {
 		what = args[2]
 	}
+	stands := ""
 	fail := func(err error) error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return &callError{what: what, stderr: stderr.String(), err: err}
+		said := stderr.String()
+		if stands != "" {
+			said = strings.ReplaceAll(said, stands, g.ours.commonDir)
+		}
+		return &callError{what: what, stderr: said, err: err}
+	}
+	if g.ours != nil {
+		var err error
+		if stands, err = os.MkdirTemp("", "reprise-git-"); err != nil {
+			return fail(err)
+		}
+		defer os.RemoveAll(stands) // of links, which are not followed
+		env, err := g.ours.make(stands)
+		if err != nil {
+			return fail(err)
+		}
+		cmd.Env = append(slices.Clip(cmd.Env), env...)
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

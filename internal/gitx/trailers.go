@@ -24,7 +24,7 @@ func (r *Repo) HasTrailer(ctx context.Context, since, key string, values ...stri
 		}
 	}
 	if commit, found, err = r.latest(ctx, key, values, where...); err != nil {
-		if any, no := r.git.line(ctx, "rev-list", "-n", "1", "--branches", "--reflog"); no == nil && any == "" {
+		if any, no := r.git.theirs().line(ctx, "rev-list", "-n", "1", "--branches", "--reflog"); no == nil && any == "" {
 			err = nil
 		}
 	}
@@ -109,7 +109,7 @@ func (r *Repo) findTrailer(ctx context.Context, key string, values []string, use
 		args = append(args, "--grep="+key+": "+value)
 	}
 	args = append(append(args, where...), "--")
-	return words(ctx, r.git.stream, nil, func(hash string, f *fields) error {
+	return words(ctx, r.git.theirs().stream, nil, func(hash string, f *fields) error {
 		values, err := f.need()
 		if err != nil || !objectName(hash) {
 			return err

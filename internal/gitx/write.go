@@ -19,7 +19,7 @@ import (
 // no hook is called. Nothing here is durable before the caller has flushed the
 // file system: git itself does not sync the names of what it writes.
 //
-// Nothing is ever forced, reset, cleaned, stashed or deleted.
+// Nothing is ever reset, cleaned, stashed or deleted, and forced only where we looked ourselves.
 
 // writeTimeout is how long a call that writes may take at least: a checkout of
 // a large repository is no matter of seconds.
@@ -30,19 +30,19 @@ const writeTimeout = 10 * time.Minute
 var writing = []setting{
 	// Git flushes neither references nor the index by itself, and a power cut then
 	// leaves a branch of zeros.
-	{"core", "", "fsync", "all"},
-	{"core", "", "fsyncmethod", "batch"},
-	{"rerere", "", "enabled", "false"},
-	{"merge", "", "autostash", "false"},
-	{"merge", "", "verifysignatures", "false"},
-	{"merge", "", "ff", "true"},
-	{"merge", "", "branchdesc", "false"},
-	{"merge", "", "log", "false"},
-	{"commit", "", "cleanup", "verbatim"},
-	{"i18n", "", "commitencoding", "UTF-8"},
-	{"checkout", "", "guess", "false"},
-	{"worktree", "", "guessremote", "false"},
-	{"advice", "", "detachedhead", "false"},
+	{section: "core", name: "fsync", value: "all"},
+	{section: "core", name: "fsyncmethod", value: "batch"},
+	{section: "rerere", name: "enabled", value: "false"},
+	{section: "merge", name: "autostash", value: "false"},
+	{section: "merge", name: "verifysignatures", value: "false"},
+	{section: "merge", name: "ff", value: "true"},
+	{section: "merge", name: "branchdesc", value: "false"},
+	{section: "merge", name: "log", value: "false"},
+	{section: "commit", name: "cleanup", value: "verbatim"},
+	{section: "i18n", name: "commitencoding", value: "UTF-8"},
+	{section: "checkout", name: "guess", value: "false"},
+	{section: "worktree", name: "guessremote", value: "false"},
+	{section: "advice", name: "detachedhead", value: "false"},
 }
 
 // The author of our commits where the user's settings name none.
@@ -189,19 +189,18 @@ func (r *Repo) at(ctx context.Context, op, dir string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	git, err := r.writer(ctx, p.top)
+	git, err := r.writer(ctx, p.top, p)
 	if err != nil {
 		return nil, err
 	}
-	git.env = append(git.env, "GIT_DIR="+p.gitDir, "GIT_COMMON_DIR="+r.commonDir, "GIT_WORK_TREE="+p.top)
 	return &checkout{dir: p.top, gitDir: p.gitDir, commonDir: r.commonDir, git: git}, nil
 }
 
 // writer is a runner for calls that write, in a folder whose settings are
-// listed and overridden first. The user's own name goes into commits if the
+// listed first. The user's own name goes into commits if the
 // settings have one.
-func (r *Repo) writer(ctx context.Context, dir string) (runner, error) {
-	git, settings, err := r.git.neutral(ctx, dir, writing...)
+func (r *Repo) writer(ctx context.Context, dir string, p place) (runner, error) {
+	git, settings, err := r.git.neutral(ctx, dir, p, writing...)
 	if err != nil {
 		return git, err
 	}
@@ -253,13 +252,58 @@ func (c *checkout) met(op string, err error) error {
 	return err
 }
 
-// status lists what is not committed, every untracked file by its name.
-func (c *checkout) status(ctx context.Context) (status, error) {
-	st, err := c.git.status(ctx, maxListed, "all", "none")
+// status lists what is not committed, every untracked file by its name, and every repository
+// in it that has changes of its own.
+func (c *checkout) status(ctx context.Context) (status, error) { return c.git.deepStatus(ctx, c.dir) }
+
+func (g *runner) deepStatus(ctx context.Context, dir string) (status, error) {
+	st, err := g.status(ctx, maxListed, "all", "dirty")
 	if err == nil && st.more > 0 {
-		err = fmt.Errorf("list changes in %s: there are more than %d", c.dir, maxListed)
+		err = fmt.Errorf("list changes in %s: there are more than %d", dir, maxListed)
+	}
+	if err != nil {
+		return st, err
+	}
+	inner, err := g.inner(ctx, dir)
+	for name, p := range inner {
+		if err != nil || slices.ContainsFunc(st.changes, func(ch reprise.Change) bool { return ch.Path == name }) {
+			continue
+		}
+		var git runner
+		if git, _, err = g.neutral(ctx, p.top, p); err == nil {
+			var in status
+			if in, err = git.deepStatus(ctx, p.top); len(in.changes) > 0 {
+				st.changes = append(st.changes, reprise.Change{Path: name})
+			}
+		}
 	}
 	return st, err
+}
+
+// inner gives the repositories that a checkout has in the places of submodules, by their names.
+// Git would look into each with the settings of that one.
+func (g *runner) inner(ctx context.Context, dir string) (map[string]place, error) {
+	out := map[string]place{}
+	err := words(ctx, g.stream, nil, func(line string, _ *fields) error { // MODE OBJECT STAGE, a tab and the name
+		about, name, _ := strings.Cut(line, "\t")
+		if !strings.HasPrefix(about, "160000 ") || !filepath.IsLocal(filepath.FromSlash(name)) {
+			return nil
+		}
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if real, err := filepath.EvalSymlinks(at); err != nil || real != at || !exists(filepath.Join(at, ".git")) {
+			return nil // not checked out, or only by a link
+		}
+		p, err := findGitDir(at)
+		if err == nil && (p.kind != placeNormal || p.top != at) {
+			err = errors.New("it is no whole repository")
+		}
+		if err != nil {
+			return fmt.Errorf("look at the submodule %q: %w", name, err)
+		}
+		out[name] = p
+		return nil
+	}, "ls-files", "-z", "--cached", "--stage")
+	return out, err
 }
 
 // Kept reports whether a path, relative to a checkout, is never committed by us:

@@ -48,7 +48,15 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error 
 			return err
 		}
 	}
-	_, err = git.output(ctx, 1<<20, "worktree", "add", "--quiet", "--no-guess-remote", "--end-of-options", dir, branch)
+	// Its files come from a repository of our own, so that no filter has them.
+	if _, err = git.theirs().output(ctx, 1<<20, "worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote", "--end-of-options", dir, branch); err != nil {
+		return err
+	}
+	c, err := r.at(ctx, "fill", dir)
+	if err != nil {
+		return err
+	}
+	_, err = c.git.output(ctx, 1<<20, "read-tree", "-m", "-u", "HEAD")
 	return err
 }
 
@@ -82,19 +90,14 @@ func (r *Repo) CreatedFrom(branch string) string {
 // checkout the repository was opened from, which must still be one.
 func (r *Repo) main(ctx context.Context, op string) (runner, error) {
 	if r.bare {
-		return r.writer(ctx, r.dir)
+		return r.writer(ctx, r.dir, place{gitDir: r.gitDir, commonDir: r.commonDir})
 	}
 	c, err := r.at(ctx, op, r.top)
 	if err != nil {
 		return runner{}, err
 	}
-	// git worktree starts gits of its own for other checkouts.
-	git := c.git
-	git.env = slices.DeleteFunc(slices.Clone(git.env), func(s string) bool {
-		return strings.HasPrefix(s, "GIT_DIR=") || strings.HasPrefix(s, "GIT_COMMON_DIR=") || strings.HasPrefix(s, "GIT_WORK_TREE=")
-	})
-	git.env = append(git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
-	return git, nil
+	c.git.env = append(c.git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
+	return c.git, nil
 }
 
 // RemoveWorktree lets git remove a linked checkout and its record of it, or the
@@ -113,15 +116,32 @@ func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
 		if err := c.quiet("remove worktree"); err != nil {
 			return err
 		}
-		left, err := c.git.names(ctx, "ls-files", "-z", "--others", "--modified", "--deleted")
+		inner, err := c.git.inner(ctx, c.dir)
 		if err != nil {
 			return err
+		}
+		if len(inner) > 0 || exists(filepath.Join(c.gitDir, "modules")) {
+			return &NotReadyError{Op: "remove worktree", Dir: AbsPath(dir), Reason: "it has submodules, whose commits may be nowhere else", Paths: slices.Sorted(maps.Keys(inner))}
+		}
+		left, err := c.git.names(ctx, "ls-files", "-z", "--others")
+		if err != nil {
+			return err
+		}
+		st, err := c.status(ctx)
+		if err != nil {
+			return err
+		}
+		for _, ch := range st.changes {
+			if !ch.Untracked {
+				left = append(left, ch.Path)
+			}
 		}
 		if len(left) > 0 {
 			return &NotReadyError{Op: "remove worktree", Dir: AbsPath(dir), Reason: "it holds files that are not committed", Paths: left}
 		}
 	}
-	_, err = git.output(ctx, 1<<20, "worktree", "remove", "--end-of-options", dir)
+	// Git's own look at what is left would run the filters of the repository; ours did not.
+	_, err = git.theirs().output(ctx, 1<<20, "worktree", "remove", "--force", "--end-of-options", dir)
 	return err
 }
 
@@ -143,7 +163,10 @@ func (r *Repo) RenameBranch(ctx context.Context, from, to string) error {
 	if head, _ := headFile(r.commonDir); head == from {
 		return &NotReadyError{Op: "rename branch in", Dir: AbsPath(r.top), Reason: "branch " + strconv.Quote(from) + " is checked out there"}
 	}
-	_, err = git.output(ctx, 4096, "branch", "-m", "--end-of-options", from, to)
+	if _, err = git.output(ctx, 4096, "branch", "-m", "--end-of-options", from, to); err != nil || !git.ours.branches[from] {
+		return err
+	}
+	_, err = git.theirs().output(ctx, 4096, "config", "--local", "--rename-section", "branch."+from, "branch."+to)
 	return err
 }
 
@@ -218,7 +241,7 @@ func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, err
 	if err != nil {
 		return "", err
 	}
-	git.env = append(git.env, "GIT_DIR="+filepath.Join(r.commonDir, "worktrees", l.Name), "GIT_COMMON_DIR="+r.commonDir)
+	git.ours.gitDir = filepath.Join(r.commonDir, "worktrees", l.Name)
 	head, err := git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
 	if err != nil {
 		return "", err
