@@ -27,8 +27,12 @@ func (f *fixture) repo() *Repo {
 // repository; each leaves a mark if it is run.
 func (f *fixture) hooked() {
 	f.t.Helper()
-	f.filtered("filter=s merge=d diff=d")
+	f.write(".gitattributes", "* filter= merge= diff=\n*.x filter=s merge=d diff=d\n")
+	f.write("a.x", "text\n")
+	f.commit("with attributes")
+	f.touch("a.x")
 	for key, name := range map[string]string{
+		"filter..smudge": "odd-smudge", "filter..clean": "odd-clean", "merge..driver": "odd-driver", "diff..command": "odd-diff",
 		"filter.s.smudge": "smudge", "filter.s.clean": "clean", "filter.s.process": "process", "merge.d.driver": "driver",
 		"diff.d.textconv": "textconv", "diff.external": "external", "core.fsmonitor": "fsmonitor", "gpg.program": "gpg", "core.editor": "editor",
 	} {
@@ -71,6 +75,9 @@ func TestWrite_runs_nothing_of_the_repository(t *testing.T) {
 		t.Fatal(commit, err)
 	}
 	if _, err := r.Merge(t.Context(), "auto-claude/001-x", "merge it", reprise.TrailerKey+": m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.RemoveWorktree(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if marks := f.marks(); len(marks) > 0 {
