@@ -3,8 +3,8 @@
 // runs that work in checkouts of their own, is in the files write*.go.
 //
 // Every call runs the git program with an environment of our own (nothing of
-// the caller's GIT_* variables), with every setting that names a program
-// overridden, with a time limit, with bounded output, and in a process group
+// the caller's GIT_* variables), in a repository of our own that has nothing of the
+// project's settings but plain values (standIn), with a time limit, with bounded output, and in a process group
 // that is killed as a whole. Locks that git would take only for its own
 // convenience are off, so that not even the index is refreshed.
 //

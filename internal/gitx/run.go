@@ -149,15 +149,12 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 		return &callError{what: what, stderr: said, err: err}
 	}
 	if g.ours != nil {
-		var err error
-		if stands, err = os.MkdirTemp("", "reprise-git-"); err != nil {
-			return fail(err)
-		}
-		defer os.RemoveAll(stands) // of links, which are not followed
-		env, err := g.ours.make(stands)
+		dir, env, drop, err := g.ours.make()
+		defer drop()
 		if err != nil {
 			return fail(err)
 		}
+		stands = dir
 		cmd.Env = append(slices.Clip(cmd.Env), env...)
 	}
 	out, err := cmd.StdoutPipe()

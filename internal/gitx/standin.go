@@ -61,10 +61,18 @@ var alone = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
 // shared is what git keeps for all checkouts of a repository and we do not replace.
 var shared = []string{"info", "logs", "modules", "objects", "refs", "reftable", "shallow", "worktrees"}
 
-// make puts what stands in for the common folder of the repository into an empty folder, and
-// gives the variables that lead git there. What git writes goes to the repository, but for the
-// log of a branch in one that has no logs yet.
-func (o *standIn) make(dir string) ([]string, error) {
+// make makes what stands in for the common folder of the repository: a folder outside of the
+// project, for one call, and the variables that lead git there. drop removes it. What git writes
+// goes to the repository, but for the log of a branch in one that has no logs yet.
+func (o *standIn) make() (dir string, env []string, drop func(), err error) {
+	if dir, err = os.MkdirTemp("", "reprise-git-"); err != nil {
+		return "", nil, func() {}, err
+	}
+	env, err = o.fill(dir)
+	return dir, env, func() { os.RemoveAll(dir) }, err // links are not followed
+}
+
+func (o *standIn) fill(dir string) ([]string, error) {
 	settings := o.settings
 	env := append([]string{"GIT_DIR=" + o.gitDir, "GIT_COMMON_DIR=" + dir}, alone...)
 	if o.top != "" {
