@@ -280,6 +280,36 @@ func TestWhoUses(t *testing.T) {
 	}
 }
 
+// A process that cannot be examined is no unknown owner of a file that it cannot have made:
+// on a busy machine other users' processes come and go.
+//
+// Issue 41, item 11.
+func TestWho_cannot_have_made_a_file_does_not_hold_it(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "index.lock")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		uid, state string
+		blind      bool
+	}{
+		"the owner's":                   {fmt.Sprint(os.Getuid()), "S", true},
+		"another's":                     {fmt.Sprint(os.Getuid() + 1), "S", false},
+		"nobody knows whose":            {"", "S", true},
+		"the owner's, and it has ended": {fmt.Sprint(os.Getuid()), "Z", false},
+	} {
+		f := newTable(t, initialNamespace)
+		f.process(20, tc.state, 1, 100, "20")
+		if tc.uid != "" {
+			f.write("20/status", "Name:\tgit\nUid:"+strings.Repeat("\t"+tc.uid, 4)+"\nGid:\t0\t0\t0\t0\n")
+		}
+		if u := f.table().whoUses(file, "a) b", nil); (u.Blind != "") != tc.blind {
+			t.Errorf("%s: %+v", name, u)
+		}
+	}
+}
+
 func TestSelf(t *testing.T) {
 	t.Parallel()
 	a, err := Self()

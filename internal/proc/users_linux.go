@@ -1,17 +1,20 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // WhoUses looks through all processes for those that have file open, and for
 // those named program that work in one of the folders: a program may hold a
-// lock without keeping its file open. It reads the whole process table; call it
-// only if the file is there.
+// lock without keeping its file open. One that cannot be examined counts only if it could
+// have made the file: if it runs as the file's owner, and has not ended meanwhile. It reads
+// the whole process table; call it only if the file is there.
 func WhoUses(file, program string, dirs ...string) Users {
 	return system().whoUses(file, program, dirs)
 }
@@ -47,12 +50,29 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 		cwd, cwdErr := os.Readlink(t.file(pid, "cwd"))
 		switch {
 		case err != nil || cwdErr != nil:
+			if now, err := t.read(pid); errors.Is(err, os.ErrNotExist) || err == nil && (now.gone() || now.ticks != s.ticks) || !t.mayOwn(pid, target) {
+				continue
+			}
 			u.Blind = "a " + program + " process of another user cannot be examined"
 		case inAny(cwd, dirs):
 			u.Near = append(u.Near, p)
 		}
 	}
 	return u
+}
+
+// mayOwn reports whether a process could have made a file: its owner is the user as whom
+// the process reaches files. It is true if that is unknown.
+func (t table) mayOwn(pid int, file os.FileInfo) bool {
+	if file == nil {
+		return true
+	}
+	made, ok := file.Sys().(*syscall.Stat_t)
+	status, err := os.ReadFile(t.file(pid, "status"))
+	_, after, found := strings.Cut(string(status), "\nUid:")
+	line, _, _ := strings.Cut(after, "\n")
+	ids := strings.Fields(line) // real, effective, saved, of the file system
+	return !ok || err != nil || !found || len(ids) != 4 || ids[3] == strconv.FormatUint(uint64(made.Uid), 10)
 }
 
 // descriptors names those by which a process has the file open. The name of the
