@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,11 +76,7 @@ func (r *rig) job(t *testing.T) Job {
 
 func (r *rig) start(ctx context.Context, t *testing.T, job Job) Session {
 	t.Helper()
-	approve := ApproveAll
-	if r.edits {
-		approve = ApproveEdits
-	}
-	a, err := New(Options{Preset: r.preset.Name, Approve: approve, Model: r.ModelName(), Grace: 2 * time.Second})
+	a, err := New(Options{Preset: r.preset.Name, Approve: cmp.Or(r.approve, ApproveAll), Model: r.ModelName(), Grace: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +398,7 @@ func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 		}
 		script := `{"turns":[{"text":"I commit.","shell":"git add -A && git commit -q -m begun"},{"text":"I make it.",` + call + `},{"text":"That is all."}]}`
 		r := newRig(t, p, script)
-		r.edits = true
+		r.approve = ApproveEdits
 		r.git(t, "init", "-q")
 		if err := os.WriteFile(filepath.Join(r.Dir, "a.txt"), []byte("a\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -453,7 +450,7 @@ func TestAC_real_claude_allows_what_is_offered(t *testing.T) {
 			}
 			script := `{"turns":[{"text":"I make it.","shell":` + string(text) + `},{"text":"That is all."}]}`
 			r := newRig(t, p, script)
-			r.edits = true
+			r.approve = ApproveEdits
 			res := r.run(t, r.job(t))
 			if len(res.Asks) != 1 || r.File("made/.git/HEAD") != "" || (res.Asks[0].Grant != nil) != offered {
 				t.Errorf("%q: asks %+v", call, res.Asks)
@@ -469,6 +466,23 @@ func TestAC_real_claude_allows_what_is_offered(t *testing.T) {
 			if res = r.run(t, job); (r.File("made/.git/HEAD") != "") != offered || (len(res.Asks) == 0) != offered {
 				t.Errorf("%q: %q allowed it: %t, asks %+v", call, grants, !offered, res.Asks)
 			}
+		}
+	})
+}
+
+// What a fresh configuration allows is enough to build and to test without anybody there.
+//
+// Issue 41, item 10.
+func TestAC_real_commands_build_and_test(t *testing.T) {
+	t.Parallel()
+	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[{"text":"I build.","shell":"printf 'echo built > made.txt' > build.sh && sh build.sh"},`+
+			`{"text":"I test.","shell":"sh -c 'test -s made.txt' && env X=1 sh -c 'echo passed > tested.txt'"},{"text":"It is built and tested."}]}`)
+		r.approve = ApproveCommands
+		res := r.run(t, r.job(t))
+		wantOutcome(t, res, Done)
+		if got := r.File("tested.txt"); got != "passed\n" && r.sandboxed(t) {
+			t.Errorf("tested.txt is %q, asks %+v", got, res.Asks)
 		}
 	})
 }

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 // rig is a real agent of a preset.
 type rig struct {
 	*agenttest.Rig
-	preset Preset
-	edits  bool // approve edits only
+	preset  Preset
+	approve Approval // "" approves everything
 }
 
 func newRig(t *testing.T, p Preset, script string) *rig {
