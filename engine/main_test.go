@@ -25,6 +25,7 @@ import (
 	"reprise/flow"
 	"reprise/internal/demo"
 	"reprise/internal/durable"
+	"reprise/internal/gitx/gittest"
 	"reprise/internal/shim"
 	"reprise/journal"
 	"reprise/settings"
@@ -55,7 +56,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	var err error
-	if keep, err = os.MkdirTemp("", "engine-test-"); err != nil {
+	if keep, err = os.MkdirTemp("", "engine-test-"); err == nil {
+		err = gittest.User(keep)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -33,6 +33,30 @@ func Environ(home string) []string {
 	}
 }
 
+// User makes this process, and all that it starts, a user with a home of their own below a
+// folder and a name that git commits with: nothing of the machine's own settings counts,
+// and none is needed. For TestMain. Go's caches stay where they are.
+func User(dir string) error {
+	caches, none := os.UserCacheDir()
+	if home, err := os.UserHomeDir(); err == nil && none == nil {
+		for name, at := range map[string]string{"GOPATH": filepath.Join(home, "go"), "GOCACHE": filepath.Join(caches, "go-build")} {
+			if os.Getenv(name) == "" {
+				os.Setenv(name, at)
+			}
+		}
+	}
+	home := filepath.Join(dir, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	os.Setenv("HOME", home)
+	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		os.Unsetenv(name)
+	}
+	return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = A\n\temail = a@example.org\n"), 0o600)
+}
+
 // Run runs git in a folder and gives what it says.
 func Run(t testing.TB, dir string, environ []string, args ...string) string {
 	t.Helper()
