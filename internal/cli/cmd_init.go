@@ -160,11 +160,12 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 		p.line("  %s", strings.TrimSuffix(line, "\n"))
 	}
 	p.gap()
+	p.say("With it, " + strings.Join(agents, " and ") + " may change files here and run any command (build, tests, git) without asking you.")
 	if flags.dry {
 		a.did(report.SetupFile{Path: name, Outcome: "written", Dry: true, Text: string(text)})
 		return nil
 	}
-	agreed, err := a.confirm(ctx, flags, "Write this to "+settings.FileName+", so that "+strings.Join(agents, " and ")+" may change files here and run any command (build, tests, git) without asking?")
+	agreed, err := a.confirm(ctx, flags, "Write this to "+settings.FileName+"?")
 	if err != nil || !agreed {
 		a.did(report.SetupFile{Path: name, Outcome: "declined", Text: string(text)})
 		return err

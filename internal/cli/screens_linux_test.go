@@ -45,7 +45,7 @@ func onScreen(t *testing.T, dir string, columns, rows int, env []string, args ..
 	for _, v := range append([]string{"REPRISE_TEST_PROGRAM=1", "TERM=tmux-256color", "LC_ALL=C.UTF-8", "HOME=" + place, "GIT_CONFIG_GLOBAL=" + os.DevNull, "CI="}, env...) {
 		start = append(start, "-e", v)
 	}
-	script := `"$0" "$@"; echo "[ended with $?]"; exec sleep 1000`
+	script := `PATH="$BESIDE$PATH"; "$0" "$@"; echo "[ended with $?]"; exec sleep 1000`
 	start = append(start, ";", "set", "-g", "status", "off")
 	start = append(start[:len(start)-5], append([]string{"sh", "-c", script, self}, append(args, start[len(start)-5:]...)...)...)
 	if out, err := s.tmux(start...); err != nil {
@@ -161,8 +161,12 @@ func TestScreens(t *testing.T) {
 			},
 			"init": func(t *testing.T) {
 				dir := t.TempDir()
-				s := onScreen(t, dir, size[0], size[1], nil, "init")
-				s.shows("# roles:", "Write this to reprise.yaml? [y/N]")
+				agents := t.TempDir()
+				gittest.Program(t, filepath.Join(agents, "claude"), "#!/bin/sh\necho 2.1.325\n")
+				s := onScreen(t, dir, size[0], size[1], []string{"BESIDE=" + agents + ":"}, "init") // tmux has a PATH of its own
+				s.shows("roles:", "With it, claude may change files here and run any command", "Write this to reprise.yaml? [y/N]")
+				s.keys("n", "Enter")
+				s.shows("Have claude tell by itself")
 				s.keys("n", "Enter")
 				s.shows("[ended with ")
 				if exists(dir, "reprise.yaml") {

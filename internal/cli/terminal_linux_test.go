@@ -121,7 +121,7 @@ func TestX10_ctrl_c_at_a_prompt_ends_with_130(t *testing.T) {
 		t.Fatal(err)
 	}
 	for prompt, args := range map[string][]string{
-		"Your choice": {"resume", "004"}, "run any command": {"init"}, "Trust these commands": {"run", "flow.yaml"},
+		"Your choice": {"resume", "004"}, "Write this to reprise.yaml?": {"init"}, "Trust these commands": {"run", "flow.yaml"},
 	} {
 		dir := examplesCopy(t)
 		if err := os.WriteFile(filepath.Join(dir, "flow.yaml"), []byte(askingFlow), 0o644); err != nil {
