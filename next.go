@@ -222,6 +222,7 @@ func (d *Decision) suspend(r *Run, o Observed) {
 		}
 		d.because("what was begun and left without a result is not known: " + u.String())
 	}
+	more := 0
 	for _, s := range o.SessionsOn(r) {
 		for _, c := range s.Calls {
 			if !c.Open() {
@@ -230,8 +231,14 @@ func (d *Decision) suspend(r *Run, o Observed) {
 			if d.Verdict == Safe {
 				d.Verdict = Caution
 			}
+			if more++; more > CallsTold {
+				continue
+			}
 			d.because(fmt.Sprintf("%s began %q and left no result: find out whether it took effect", s.CLI, cmp.Or(c.Text, c.Tool)))
 		}
+	}
+	if more -= CallsTold; more > 0 {
+		d.because(fmt.Sprintf("%d more calls of sessions were begun and left without a result", more))
 	}
 }
 

@@ -46,6 +46,8 @@ type Observed struct {
 	// finds them, too; FolderUnread is what that left out. They say nothing about runs.
 	Folder       []Session
 	FolderUnread []UnreadSession
+
+	index *sessionIndex
 }
 
 // SectionChange is a changed section of a Markdown document.

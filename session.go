@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -140,8 +141,12 @@ func (o Observed) CallsAsked(r *Run) (out []Question) {
 
 // Settle takes over what persons said of calls, by the ids of the questions.
 func (o *Observed) Settle(said map[string]Landing) {
-	for i := range o.Sessions {
-		s := &o.Sessions[i]
+	if len(said) == 0 {
+		return
+	}
+	all := slices.Concat(o.Sessions, o.Folder) // their calls are settled in place
+	for i := range all {
+		s := &all[i]
 		for j := range s.Calls {
 			if c := &s.Calls[j]; c.Open() && c.Reaches() && said[c.Question(*s).ID] != 0 {
 				c.Landing = said[c.Question(*s).ID]
@@ -281,7 +286,7 @@ func (r *Run) behind(last time.Time) bool {
 // SessionsSince is the time from which sessions matter: to any of the open runs, or
 // because a person could want them back.
 func (o Observed) SessionsSince(runs []*Run) time.Time {
-	since := o.Now.Add(-sessionDays)
+	since := o.Now.Add(-SessionWanted)
 	for _, r := range runs {
 		if r == nil || !r.State.Open() {
 			continue
@@ -293,10 +298,8 @@ func (o Observed) SessionsSince(runs []*Run) time.Time {
 		if at = at.Add(-sessionAge); at.Before(time.Unix(0, 0)) {
 			at = time.Unix(0, 0)
 		}
-		for _, at := range []time.Time{at, o.Now.Add(-SessionWanted)} {
-			if at.Before(since) {
-				since = at
-			}
+		if at.Before(since) {
+			since = at
 		}
 	}
 	return since
@@ -329,15 +332,25 @@ func (o Observed) SessionsOn(r *Run) []Session {
 	if !r.State.Open() {
 		return nil
 	}
-	here := r.Worktree
-	if here == "" {
-		here = "."
+	all := o.sessionsAt(cmp.Or(r.Worktree, "."))
+	gone := 0
+	for _, s := range all {
+		if s.Owner.Life != Alive && r.behind(s.Last) {
+			gone++
+		}
 	}
-	var out []Session
-	for _, s := range o.Sessions {
+	if gone == 0 {
+		return slices.Clip(all)
+	}
+	// Which are history follows from how many are: the oldest.
+	return o.shared(cutKey{r.Worktree, gone}, func() []Session { return o.current(all, r) })
+}
+
+// current gives those of the sessions that are not history for a run, and what the others
+// may have done elsewhere.
+func (o Observed) current(all []Session, r *Run) (out []Session) {
+	for _, s := range all {
 		switch {
-		case s.Caller:
-		case s.Dir != "" && (!within(s.Dir, here) || here == "." && o.elsewhere(s.Dir)):
 		case s.Owner.Life != Alive && r.behind(s.Last):
 			s.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(c Call) bool { return !c.Open() || !c.Reaches() })
 			if len(s.Calls) > 0 && o.Now.Sub(s.Last) <= SessionWanted {
@@ -348,6 +361,54 @@ func (o Observed) SessionsOn(r *Run) []Session {
 		}
 	}
 	return out
+}
+
+// sessionIndex keeps the answers of SessionsOn, which are the same for most runs.
+type sessionIndex struct {
+	mu    sync.Mutex
+	known map[cutKey][]Session
+}
+
+type cutKey struct {
+	here string
+	gone int // how many are history; -1: of all
+}
+
+// CallsTold is of how many calls of sessions, and of how many sessions, each run tells.
+// What is more is counted.
+const CallsTold = 10
+
+// Index lets SessionsOn look through all sessions once for many runs. Sessions, Peers and
+// Git must not change after it.
+func (o *Observed) Index() { o.index = &sessionIndex{known: map[cutKey][]Session{}} }
+
+// shared gives what is known under a key, or finds it out.
+func (o Observed) shared(key cutKey, find func() []Session) []Session {
+	if o.index == nil {
+		return find()
+	}
+	o.index.mu.Lock()
+	defer o.index.mu.Unlock()
+	list, ok := o.index.known[key]
+	if !ok {
+		list = find()
+		if len(o.index.known) < 64 {
+			o.index.known[key] = list
+		}
+	}
+	return slices.Clip(list)
+}
+
+// sessionsAt lists the sessions that worked in a checkout.
+func (o Observed) sessionsAt(here string) []Session {
+	return o.shared(cutKey{here, -1}, func() (out []Session) {
+		for _, s := range o.Sessions {
+			if !s.Caller && (s.Dir == "" || within(s.Dir, here) && (here != "." || !o.elsewhere(s.Dir))) {
+				out = append(out, s)
+			}
+		}
+		return out
+	})
 }
 
 // Busy reports whether the session has something in progress, or may have.

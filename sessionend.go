@@ -46,9 +46,6 @@ func (endedWords) words() (string, []string) {
 	return "end", []string{"", "killed", "closed", "you", "limit", "context", "error", "login", "billing", "permission", "reboot", "finished", "unknown"}
 }
 
-// sessionDays is how long a session can be wanted back.
-const sessionDays = 14 * 24 * time.Hour
-
 // State is the state of the session by itself.
 func (s Session) State(now time.Time) State {
 	switch by := cmp.Or(s.End.By, EndedUnknown); {
@@ -119,7 +116,7 @@ func (s Session) Wanted(now time.Time) bool {
 // Recent reports whether a session is to be listed: Wanted, or ended by a person in the
 // middle of its work.
 func (s Session) Recent(now time.Time) bool {
-	if s.Caller || s.Idle || s.Path == "" || !s.Last.IsZero() && s.Last.Before(now.Add(-sessionDays)) {
+	if s.Caller || s.Idle || s.Path == "" || !s.Last.IsZero() && s.Last.Before(now.Add(-SessionWanted)) {
 		return false
 	}
 	return s.Outcome(now) != OutcomeNothing || s.State(now) == Stopped && s.End.Open

@@ -35,9 +35,16 @@ func sessionLive(r *reprise.Run, o *World) []reprise.Finding {
 // callInAir reports calls without a result, and what became of them.
 func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
+	more := 0
 	for _, s := range o.SessionsOn(r) {
 		for i, c := range s.Calls {
 			if c.Passed || c.Effect == reprise.EffectNone {
+				continue
+			}
+			if len(out) >= reprise.CallsTold {
+				if c.Open() {
+					more++
+				}
 				continue
 			}
 			f := reprise.Finding{
@@ -52,6 +59,12 @@ func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 			}
 			out = append(out, f)
 		}
+	}
+	if more > 0 {
+		out = append(out, reprise.Finding{
+			Subject: "sessions", Message: fmt.Sprintf("%d more calls of agents were begun and left without a result", more),
+			Hint: "`reprise check --json` lists their sessions",
+		})
 	}
 	for _, u := range o.UnreadOn(r) {
 		out = append(out, reprise.Finding{

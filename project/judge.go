@@ -213,6 +213,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 		j.Observed.Settle(j.views[r].History.Settled)
 	}
 	j.Observed.Peers = runs
+	j.Observed.Index()
 	return runs, nil
 }
 

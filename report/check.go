@@ -44,7 +44,8 @@ type Checked struct {
 	Artifacts []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
 	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if no one is"`
 	HeldBy    *Holder          `json:"held_by" jsonschema:"who works on something else in the project, so that nothing of this run is started; null if no one does"`
-	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
+	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first; of runs after the first those that are not among the sessions of the document"`
+	More      int              `json:"sessions_more,omitempty" jsonschema:"how many more did, that are not listed; absent for none"`
 	Options   []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
 	Failures  []Failure        `json:"failures,omitempty" jsonschema:"what failed last, of steps that did not succeed since, the latest first; absent if nothing did"`
 	Findings  []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
@@ -222,6 +223,14 @@ func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 		c.Checked = runs[0]
 	}
 	c.Sessions = concerned(o, c.Checked.Sessions)
+	listed := map[string]bool{}
+	for _, s := range c.Sessions {
+		listed[s.Path+"\x00"+s.ID] = true
+	}
+	for i := range c.Runs[min(1, len(c.Runs)):] {
+		r := &c.Runs[i+1]
+		r.Sessions = List(slices.DeleteFunc(r.Sessions, func(s Session) bool { return listed[s.Path+"\x00"+s.ID] }))
+	}
 	if len(runs) > 1 {
 		c.Candidates = Each(runs, func(r Checked) Run { return *r.Run })
 	}
@@ -231,9 +240,11 @@ func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 // NewChecked makes the document of one run that was judged.
 func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Observed) Checked {
 	run, decision, plan := NewJudged(r, d), newDecision(d), NewPlan(r, d, o)
+	on := o.SessionsOn(r)
+	told := on[:min(len(on), reprise.CallsTold)]
 	return Checked{
 		Digest: digest, Run: &run, Decision: &decision, Plan: &plan, Steps: Each(r.Steps, newStep), Artifacts: Each(r.Artifacts, newArtifact),
-		Owner: newOwner(r.Owner, o), HeldBy: newHolder(d.Holder), Sessions: NewSessions(o.SessionsOn(r), o.Now), Options: List(d.Options(r)),
+		Owner: newOwner(r.Owner, o), HeldBy: newHolder(d.Holder), Sessions: NewSessions(told, o.Now), More: len(on) - len(told), Options: List(d.Options(r)),
 		Failures: Each(r.Failures, newFailure), Findings: NewFindings(Sorted(r.Findings)),
 	}
 }
