@@ -97,6 +97,7 @@ type Judgement struct {
 	// unverified are the steps of each run with their grades before Verified was applied;
 	// empty if it was not run.
 	unverified map[*reprise.Run][]reprise.Step
+	seen       map[seenKey]reprise.Hash
 }
 
 // Judge reads a project, gathers evidence, runs the checks and decides. It changes
@@ -347,8 +348,8 @@ func (j *Judgement) Digest(r *reprise.Run) string {
 		Git   *reprise.Git
 		Owner reprise.OwnerLife
 		// What sessions left open, without the ages that their reasons contain.
-		Sessions []seenSession
-	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git)}
+		Sessions reprise.Hash
+	}{Run: r, Sessions: j.seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git)}
 	if r.Owner != nil {
 		seen.Owner = j.Observed.Owners[r.Owner.Source]
 	}
@@ -373,18 +374,39 @@ type seenSession struct {
 	Calls   []reprise.Call
 }
 
-func seenSessions(list []reprise.Session) []seenSession {
+func (j *Judgement) seenSessions(list []reprise.Session) reprise.Hash {
+	var first *reprise.Session
+	if len(list) > 0 {
+		first = &list[0]
+	}
+	key := seenKey{first, len(list)} // most runs share one list
+	if known, ok := j.seen[key]; ok {
+		return known
+	}
 	var out []seenSession
 	for _, s := range list {
 		calls := slices.Clone(s.Calls)
 		for i := range calls {
 			// How much of these texts is hidden depends on which secrets are known. Wrote
 			// and Landing stand in for them.
-			calls[i].ID, calls[i].Tool, calls[i].Text, calls[i].Whole, calls[i].Signs = "", "", "", "", nil
+			calls[i].ID, calls[i].Tool, calls[i].Text, calls[i].Whole, calls[i].Source, calls[i].Signs = "", "", "", "", "", nil
 		}
 		out = append(out, seenSession{s.CLI, s.ID, s.Owner.Life == reprise.Alive, s.Last, calls})
 	}
-	return out
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic(fmt.Sprintf("encode sessions: %v", err)) // plain data of our own
+	}
+	if j.seen == nil {
+		j.seen = map[seenKey]reprise.Hash{}
+	}
+	j.seen[key] = reprise.HashOf(b)
+	return j.seen[key]
+}
+
+type seenKey struct {
+	first *reprise.Session
+	n     int
 }
 
 // settled omits what changes on its own, and the commits, which the branch heads
