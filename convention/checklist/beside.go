@@ -193,7 +193,7 @@ func (l *list) boxOf(f *doc.File) (at place) {
 // setOverall marks in the file that has a box for each list how far this one is, once a task of
 // it is closed, and if one is opened again. Other files are left to the tool.
 func (l *list) setOverall(c *ledger.Changes, it *item, status reprise.Status) {
-	others := slices.DeleteFunc(l.unfinishedWholes(), func(w *item) bool { return slices.Contains(l.parts(w, l.items), it) })
+	others := slices.DeleteFunc(l.unfinishedWholes(), func(w *item) bool { return slices.Contains(l.parts(w), it) })
 	over, done := status.Closed() && len(others) == 0 && len(l.left()) == 0, status == reprise.Done
 	for i := range l.items {
 		if o := &l.items[i]; o.id != it.id {

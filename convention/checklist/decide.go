@@ -121,9 +121,9 @@ func (l *list) offer(run *reprise.Run) bool {
 		if i > 0 && !(first.parallel && it.parallel && it.phase == first.phase) {
 			break
 		}
-		reason := l.reason(it)
-		if i > 0 {
-			reason = "may be done in parallel with " + first.id
+		reason := "may be done in parallel with " + first.id
+		if i == 0 {
+			reason = l.reason(it)
 		}
 		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: it.role(), Reason: reason})
 	}
@@ -222,11 +222,16 @@ func (l *list) openFromHere() []*item {
 			out = append(out, it)
 		}
 	}
-	before, keys := l.neededByBegun(), map[*item][]int{}
+	before, keys, phases := l.neededByBegun(), map[*item][]int{}, map[string]bool{} // those with a task that is done
+	for i := range l.items {
+		if it := &l.items[i]; l.family.Whole != "" && it.status() == reprise.Done {
+			phases[it.phase] = true
+		}
+	}
 	for _, it := range out {
 		keys[it] = []int{
 			nearness(it.status()), after(before[it.id] != ""), after(l.wholeBegun(it) != ""),
-			after(l.phaseBegun(it)), stage(it.deciding().word), it.rank,
+			after(phases[it.phase]), stage(it.deciding().word), it.rank,
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *item) int { return slices.Compare(keys[a], keys[b]) })
@@ -264,9 +269,18 @@ func (l *list) openNeeds(it *item) []string {
 
 // reliedOn reports whether an open task needs a task with parts.
 func (l *list) reliedOn(whole *item) bool {
-	part := func(id string) bool { it := l.find(id); return it != nil && whole.has(it) }
-	return slices.ContainsFunc(l.items, func(it item) bool {
-		return !it.status().Closed() && !whole.has(&it) && slices.ContainsFunc(it.needs, part)
+	if l.neededBy == nil {
+		l.neededBy = map[string][]int{}
+		for i := range l.items {
+			for _, id := range l.items[i].needs {
+				if !l.items[i].status().Closed() {
+					l.neededBy[id] = append(l.neededBy[id], i)
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(l.parts(whole), func(part *item) bool {
+		return whole.has(part) && slices.ContainsFunc(l.neededBy[part.id], func(i int) bool { return !whole.has(&l.items[i]) })
 	})
 }
 
@@ -283,8 +297,8 @@ func (l *list) skippedNeeds(it *item) (out []*item) {
 
 // wholeBegun returns a begun task that this one is part of, or "".
 func (l *list) wholeBegun(it *item) string {
-	for _, w := range l.whole {
-		if begun(w.status()) && w.has(it) {
+	for _, w := range l.wholesOf(it) {
+		if begun(w.status()) {
 			return w.id
 		}
 	}
@@ -332,31 +346,37 @@ func (l *list) front() int {
 		return i
 	}
 	from, lately, last := 0, 0, -1 // last is the previous task that was not skipped
+	closedLast := map[string]bool{}
+	for _, id := range l.closedLast {
+		closedLast[id] = true
+	}
+	// Doing one of the tasks that may be done in parallel does not pass the others over: run is where
+	// those around the current one begin, and open the first of them that can be started.
+	run, open, opens := 0, -1, make([]int, len(l.items)) // before each
 	for i := range l.items {
-		status := l.items[i].status()
+		it := &l.items[i]
+		if i == 0 || !it.parallel || !l.items[run].parallel || it.phase != l.items[run].phase {
+			run, open = i, -1
+		}
+		opens[i] = open
+		if open < 0 && it.parallel && l.ready(it) {
+			open = i
+		}
+		status := it.status()
 		if status == reprise.Skipped {
 			continue
 		}
 		if last >= 0 && l.items[last].status() == reprise.Done && !status.Closed() {
-			from = l.firstBeside(last, i)
-			if slices.Contains(l.closedLast, l.items[last].id) {
+			if from = i; opens[last] >= 0 {
+				from = opens[last]
+			}
+			if closedLast[l.items[last].id] {
 				lately = i
 			}
 		}
 		last = i
 	}
 	return cmp.Or(lately, from)
-}
-
-// firstBeside returns the first open task among those that may be done in parallel with a
-// done one, else the one after it: doing one of them does not pass the others over.
-func (l *list) firstBeside(done, behind int) int {
-	for i := done - 1; i >= 0 && l.items[done].parallel && l.items[i].parallel && l.items[i].phase == l.items[done].phase; i-- {
-		if l.ready(&l.items[i]) {
-			behind = i
-		}
-	}
-	return behind
 }
 
 // nearness orders begun tasks by how little is left of them.
@@ -370,15 +390,16 @@ func nearness(s reprise.Status) int {
 	return 2
 }
 
-// phaseBegun reports whether a task of the same phase is done, if that counts.
-func (l *list) phaseBegun(it *item) bool {
-	return l.family.Whole != "" && slices.ContainsFunc(l.items, func(o item) bool { return o.phase == it.phase && o.status() == reprise.Done })
-}
-
 // isElsewhere reports whether a task is not where the tool says that the work is.
 func (l *list) isElsewhere(it *item) bool {
 	in := func(it item) bool { return strings.HasPrefix(it.id, l.current+":") }
-	return l.current != "" && !in(*it) && slices.ContainsFunc(l.items, in)
+	if l.current == "" || in(*it) {
+		return false
+	}
+	if l.peopled != l.current && slices.ContainsFunc(l.items, in) {
+		l.peopled = l.current
+	}
+	return l.peopled == l.current
 }
 
 // isHere reports whether a task is in, or is, the part of the list that is being worked
@@ -424,7 +445,7 @@ func (l *list) stillOpen(done string) string {
 	switch {
 	case len(l.items) == 0:
 		return fmt.Sprintf("%s is %q, and no task of it is written", whole.id, whole.deciding().said())
-	case len(l.parts(whole, l.items)) == 0:
+	case len(l.parts(whole)) == 0:
 		return fmt.Sprintf("every task is %s, but %s is still %q", done, whole.id, whole.deciding().said())
 	}
 	return fmt.Sprintf("every required part is %s, but %s itself is still %q", done, whole.id, whole.deciding().said())

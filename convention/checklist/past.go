@@ -33,7 +33,11 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 		then := &list{family: &l.family, file: file}
 		then.readBoxes()
 		older := then.closed()
-		now.closedLast = slices.DeleteFunc(newer, func(id string) bool { return slices.Contains(older, id) })
+		were := make(map[string]bool, len(older))
+		for _, id := range older {
+			were[id] = true
+		}
+		now.closedLast = slices.DeleteFunc(newer, func(id string) bool { return were[id] })
 		if len(now.closedLast) > 0 {
 			break
 		}

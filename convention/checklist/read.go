@@ -3,6 +3,7 @@ package checklist
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -25,14 +26,16 @@ type list struct {
 	there  bool   // the place of the tasks is there, even if it is empty
 	// conflicted says that it contains both sides of a merge.
 	conflicted bool
-	boxes      map[int]item   // by line, each parsed alone; without an id if it is not that of a task
-	items      []item         // those without parts, in file order
-	at         map[string]int // where in items an id is, see find
-	whole      []item         // those with parts: their status follows from their parts
-	apart      []item         // entries that are not tasks but that tasks may need
-	loose      []loose        // boxes that are not tasks, and entries elsewhere
-	lists      []*doc.Node    // the lists of tasks that were read
-	phases     []phase        // headings below which tasks are numbered from the start
+	boxes      map[int]item       // by line, each parsed alone; without an id if it is not that of a task
+	items      []item             // those without parts, in file order
+	at         map[string]int     // where in items an id is, see find
+	numbers    map[string]string  // the id of the last task that was added with a number
+	ids        map[int]string     // by line, that of the last task that was added with a place there
+	whole      []item             // those with parts: their status follows from their parts
+	apart      []item             // entries that are not tasks but that tasks may need
+	loose      []loose            // boxes that are not tasks, and entries elsewhere
+	lists      map[*doc.Node]bool // the lists of tasks that were read
+	phases     []phase            // headings below which tasks are numbered from the start
 	// closedLast are the tasks closed by the latest change that closed any, as far as git
 	// was asked.
 	closedLast []string
@@ -45,6 +48,10 @@ type list struct {
 	legend     map[string]reprise.Status // of the marks that the list explains itself
 	denied     map[string]string         // what it says of marks that mean something else by themselves
 	explained  map[int]bool              // the lines of the legend
+	among      *among                    // the items, see parts
+	wholeAt    map[string][]int          // by id, where in whole
+	neededBy   map[string][]int          // by id, where in items the open ones are that need it
+	peopled    string                    // current, if it has tasks
 	said       string                    // the word that a task is to be recorded with, if that is known
 }
 
@@ -180,46 +187,62 @@ func (l *list) add(it item, named bool) {
 		}
 		if named && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
 			o.places = append(o.places, it.places...)
+			l.placed(&it, o.id)
 			return
 		}
 		it.id = fmt.Sprintf("%s~%d", id, n)
 	}
 	l.items = append(l.items, it)
+	if l.numbers == nil {
+		l.numbers = map[string]string{}
+	}
+	l.numbers[it.number] = it.id
+	l.placed(&it, it.id)
+}
+
+// placed notes the lines of the task with an id.
+func (l *list) placed(it *item, id string) {
+	if l.ids == nil {
+		l.ids = map[int]string{}
+	}
+	for _, p := range it.places {
+		l.ids[p.source.Line] = id
+	}
 }
 
 // below returns a number with the id of the task that it is a part of.
 func (l *list) below(number string) string {
-	for at := strings.LastIndexByte(number, '.'); at > 0; at = strings.LastIndexByte(number[:at], '.') {
-		for _, whole := range slices.Backward(l.items) {
-			if whole.number == number[:at] {
-				return whole.id + number[at:]
-			}
+	for at := range wholes(number) {
+		if id, ok := l.numbers[number[:at]]; ok {
+			return id + number[at:]
 		}
 	}
 	return number
+}
+
+// maxParts is how many times a number is divided into parts.
+const maxParts = 32
+
+// wholes gives the places of the dots in a number, the last one first: what is before one is the
+// number of what it may be a part of.
+func wholes(number string) iter.Seq[int] {
+	return func(yield func(at int) bool) {
+		for at, n := strings.LastIndexByte(number, '.'), 0; at > 0 && n < maxParts; at, n = strings.LastIndexByte(number[:at], '.'), n+1 {
+			if !yield(at) {
+				return
+			}
+		}
+	}
 }
 
 // group removes the tasks with parts from the list. The whole is the phase of its parts. A task that has only
 // optional parts remains one. If tasks themselves say what they are part of, or the whole
 // has something of its own to do, it is also a task, which comes after its parts.
 func (l *list) group() {
-	above := map[string]bool{} // what an id begins with, up to a dot
-	for _, it := range l.items {
-		for i := range it.id {
-			if it.id[i] == '.' {
-				above[it.id[:i]] = true
-			}
-		}
-	}
-	parts := func(whole *item, among []item) []*item {
-		if !above[whole.id] {
-			return nil
-		}
-		return l.parts(whole, among)
-	}
+	parts := partsAmong(l.items)
 	for i := range l.items {
 		whole := &l.items[i]
-		for _, part := range parts(whole, l.items) {
+		for _, part := range parts.of(whole) {
 			part.phase = whole.text
 			part.optional = part.optional || whole.optional
 			if l.family.Keys.Within != "" || whole.own && !part.optional {
@@ -228,10 +251,10 @@ func (l *list) group() {
 		}
 	}
 	all := l.items
-	l.items, l.at = nil, nil
+	l.items, l.at, l.among = nil, nil, nil
 	for _, it := range all {
 		required := func(part *item) bool { return it.optional || !part.optional }
-		if l.family.Keys.Within == "" && !it.own && slices.ContainsFunc(parts(&it, all), required) {
+		if l.family.Keys.Within == "" && !it.own && slices.ContainsFunc(parts.of(&it), required) {
 			l.whole = append(l.whole, it)
 		} else {
 			l.items = append(l.items, it)
@@ -239,14 +262,51 @@ func (l *list) group() {
 	}
 }
 
-// parts returns the tasks that are parts of another one.
-func (l *list) parts(whole *item, among []item) (out []*item) {
-	for i := range among {
-		if o := &among[i]; whole.has(o) || whole.leads && o.phase == whole.phase || whole.holds && slices.Contains(o.around, whole.id) {
-			out = append(out, o)
+// among are tasks by what they may be a part of: the beginnings of their ids, their phases, and
+// what is around them.
+type among struct {
+	items                  []item
+	byID, byPhase, byWhole map[string][]int
+}
+
+func partsAmong(items []item) *among {
+	a := &among{items: items, byID: map[string][]int{}, byPhase: map[string][]int{}, byWhole: map[string][]int{}}
+	for i := range items {
+		it := &items[i]
+		for at := range wholes(it.id) {
+			a.byID[it.id[:at]] = append(a.byID[it.id[:at]], i)
+		}
+		a.byPhase[it.phase] = append(a.byPhase[it.phase], i)
+		for _, id := range it.around {
+			a.byWhole[id] = append(a.byWhole[id], i)
 		}
 	}
+	return a
+}
+
+// of returns those that are parts of another one.
+func (a *among) of(whole *item) (out []*item) {
+	at := slices.DeleteFunc(slices.Clone(a.byID[whole.id]), func(i int) bool { return !whole.has(&a.items[i]) })
+	if whole.leads {
+		at = append(at, a.byPhase[whole.phase]...)
+	}
+	if whole.holds {
+		at = append(at, a.byWhole[whole.id]...)
+	}
+	slices.Sort(at)
+	for _, i := range slices.Compact(at) {
+		out = append(out, &a.items[i])
+	}
 	return out
+}
+
+// parts returns the tasks of the list that are parts of another one. It is asked once they are all
+// resolved.
+func (l *list) parts(whole *item) []*item {
+	if l.among == nil || len(l.among.items) != len(l.items) || len(l.items) > 0 && &l.among.items[0] != &l.items[0] {
+		l.among = partsAmong(l.items)
+	}
+	return l.among.of(whole)
 }
 
 // has reports whether a task is part of this one by its id, which is that of the whole, a
@@ -276,16 +336,6 @@ func (l *list) find(id string) *item {
 		return &l.items[i]
 	}
 	return nil
-}
-
-// index returns where the first task is that something holds for, or -1.
-func (l *list) index(holds func(it *item) bool) int {
-	for i := range l.items {
-		if holds(&l.items[i]) {
-			return i
-		}
-	}
-	return -1
 }
 
 // match parses a text by the family's Item. ok is false for anything that is not a task.

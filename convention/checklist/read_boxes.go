@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -31,6 +32,9 @@ func (l *list) readBoxes() {
 	boxes := md.All().Boxes()
 	l.readLegend(md)
 	l.boxes = make(map[int]item, len(boxes))
+	for _, c := range boxes {
+		l.boxes[c.Line] = item{}
+	}
 	named := !l.family.Unnumbered
 	for i, c := range boxes {
 		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
@@ -45,13 +49,18 @@ func (l *list) readBoxes() {
 		named = named || ok
 	}
 	var around []outer
-	for _, c := range boxes {
+	beside := l.nextBeside(boxes)
+	chapters, ends := l.family.chapters(sections), map[int]int{} // by the line of a heading, its last one
+	for _, s := range sections {
+		ends[s.Line] = s.Line + s.Length()
+	}
+	for i, c := range boxes {
 		around = slices.DeleteFunc(around, func(a outer) bool { return a.indent >= c.Indent || a.end > 0 && a.end < c.Line })
 		it := l.boxes[c.Line]
 		ok := it.id != ""
 		heading, number := l.within(c.Line)
-		end := endOf(sections, c.Line)
-		if !ok && slices.ContainsFunc(boxes, func(o doc.Check) bool { return c.Line < o.Line && o.Line <= end }) {
+		end := ends[c.Line]
+		if !ok && i+1 < len(boxes) && boxes[i+1].Line <= end {
 			continue // the heading of tasks, which say more
 		}
 		if !ok && (l.explained[c.Line] || "["+c.Mark+"]" == l.family.Parallel) {
@@ -68,7 +77,7 @@ func (l *list) readBoxes() {
 			l.loose = append(l.loose, box)
 			continue
 		}
-		it.phase, it.person = l.family.phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
+		it.phase, it.person = phaseAt(chapters, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
 		it.section = above(sections, c.Line).Line
 		if s := above(sections, c.Line); number == "" && len(l.phases) > 0 && named && s.Level > 1 {
 			number, heading = idOf(s.Title), s.Title // other headings number their tasks
@@ -79,7 +88,7 @@ func (l *list) readBoxes() {
 		it.needs = l.family.needed(c.Text)
 		it.indent, it.held, it.putOff = c.Indent, it.places[0].held, it.places[0].held != ""
 		it.text = unset(unstarred(it.said[len(it.said)-1]))
-		it.until, it.heads, it.own = l.extent(md, c, boxes)
+		it.until, it.heads, it.own = l.extent(md, boxes[i:], beside[i])
 		l.add(it, named)
 		around = append(around, outer{l.idAt(c.Line), c.Indent, end})
 	}
@@ -104,22 +113,45 @@ func (l *list) readMade(sections []doc.Section) {
 	if l.family.Made == "" {
 		return
 	}
+	byLine := l.byLine()
 	for _, s := range sections {
-		at := -1
-		for i := range l.items {
-			if line := l.items[i].places[0].source.Line; line > s.Line && line <= s.Line+s.Length() {
-				at = i
-			}
-		}
-		if at < 0 || l.family.within(s.Title) == "" {
+		if l.family.within(s.Title) == "" {
 			continue
 		}
+		in := byLine.within(s)
+		if len(in) == 0 {
+			continue
+		}
+		at := slices.Max(in)
 		lines := slices.DeleteFunc(slices.Clone(s.Lines()), func(line doc.Line) bool {
 			label, _, ok := strings.Cut(doc.ItemOf(line.Text).Text, ":")
 			return !ok || doc.Fold(label) != l.family.Made
 		})
 		l.items[at].made = ledger.NamedFiles(lines, l.project())
 	}
+}
+
+// lined are the places in items, and their lines, in the order of the lines.
+type lined struct{ lines, at []int }
+
+func (l *list) byLine() lined {
+	out := lined{at: make([]int, len(l.items))}
+	for i := range out.at {
+		out.at[i] = i
+	}
+	line := func(i int) int { return l.items[i].places[0].source.Line }
+	slices.SortStableFunc(out.at, func(a, b int) int { return cmp.Compare(line(a), line(b)) })
+	for _, i := range out.at {
+		out.lines = append(out.lines, line(i))
+	}
+	return out
+}
+
+// within returns the places in items of those in a section.
+func (b lined) within(s doc.Section) []int {
+	from, _ := slices.BinarySearch(b.lines, s.Line+1)
+	to, _ := slices.BinarySearch(b.lines, s.Line+s.Length()+1)
+	return b.at[from:to]
 }
 
 // project is the folder that the files named in the list lie below.
@@ -136,26 +168,50 @@ func (l *list) project() string {
 // boxes is one, whatever its headings are called.
 func (l *list) atHome() bool { return strings.Contains(l.file.Path, "/"+l.family.Name+"/") }
 
-// extent returns the line up to which boxes are below another one: those with more
+// extent returns the line up to which boxes are below the first one: those with more
 // indentation or, if the box is the heading of those after it, those with its number. Such
 // a heading has a number without letters and dots, and the next box is its first part. own
-// says that there is text of its own between the two.
-func (l *list) extent(md *doc.Markdown, c doc.Check, boxes []doc.Check) (until int, heads, own bool) {
+// says that there is text of its own between the two. next is that of nextBeside.
+func (l *list) extent(md *doc.Markdown, boxes []doc.Check, next int) (until int, heads, own bool) {
+	c, boxes := boxes[0], boxes[1:]
 	it := l.boxes[c.Line]
-	boxes = boxes[1+slices.IndexFunc(boxes, func(o doc.Check) bool { return o.Line == c.Line }):]
 	if len(boxes) > 0 && boxes[0].Indent <= c.Indent && it.id != "" && strings.Trim(it.id, "0123456789") == "" {
 		heads = l.boxes[boxes[0].Line].id == it.id+".1"
 	}
-	own = heads && slices.ContainsFunc(md.Lines, func(line doc.Line) bool {
-		return c.Line < line.No && line.No < boxes[0].Line && strings.TrimSpace(line.Text) != ""
-	})
-	for _, o := range boxes {
+	if heads {
+		for _, line := range md.After(c.Line) {
+			if line.No >= boxes[0].Line || own {
+				break
+			}
+			own = strings.TrimSpace(line.Text) != ""
+		}
+	}
+	for _, o := range boxes[min(len(boxes), next):] {
 		part := l.boxes[o.Line]
 		if part.id != "" && o.Indent <= c.Indent && !(heads && strings.HasPrefix(part.id, it.id+".")) {
 			return o.Line, heads, own
 		}
 	}
 	return math.MaxInt, heads, own
+}
+
+// nextBeside returns for each box how many are between it and the next one with an id and no more
+// indentation.
+func (l *list) nextBeside(boxes []doc.Check) []int {
+	out := make([]int, len(boxes))
+	var open []int // what can be next for the boxes before, the nearest last
+	for i, c := range slices.Backward(boxes) {
+		for len(open) > 0 && boxes[open[len(open)-1]].Indent > c.Indent {
+			open = open[:len(open)-1]
+		}
+		if out[i] = len(boxes); len(open) > 0 {
+			out[i] = open[len(open)-1] - i - 1
+		}
+		if l.boxes[c.Line].id != "" {
+			open = append(open, i)
+		}
+	}
+	return out
 }
 
 // heads reports whether a document has the heading of the family's lists.
@@ -174,14 +230,9 @@ func (l *list) ruined() bool {
 	return content == "" || content == "# "+strings.TrimSuffix(l.family.Title, ":") || strings.Contains(content, "\x00") || reprise.Garbled(l.file.Data)
 }
 
-// idAt returns the id of the task with a place on a line.
+// idAt returns the id of the task that was added last with a place on a line.
 func (l *list) idAt(line int) string {
-	for i := len(l.items) - 1; i >= 0; i-- { // it is mostly asked about the task read last
-		if slices.ContainsFunc(l.items[i].places, func(p place) bool { return p.source.Line == line }) {
-			return l.items[i].id
-		}
-	}
-	return ""
+	return l.ids[line]
 }
 
 // inBox matches the first box of a line.
@@ -198,30 +249,39 @@ func (l *list) readTwice(sections []doc.Section) {
 	under := func(it *item) int { // the number of its heading, -1 if that has none
 		return slices.Concat(numbersIn(it.phase), numbersIn(above(sections, it.places[0].source.Line).Title), []int{-1})[0]
 	}
+	numbered := map[string][]int{}
+	for i := range l.items {
+		numbered[l.items[i].number] = append(numbered[l.items[i].number], i)
+	}
 	for i := range l.items {
 		it := &l.items[i]
 		if it.status().Closed() {
 			continue
 		}
-		for k := range l.items {
+		all := numbered[it.number]
+		all = all[:min(len(all), maxSame)]
+		for n, k := range all {
 			o := &l.items[k]
-			if o.number != it.number || o.status() != reprise.Done {
+			if o.status() != reprise.Done {
 				continue
 			}
 			a, b := under(o), under(it)
-			copied := slices.ContainsFunc(l.items[:k], func(first item) bool { return same(&first, o) })
+			copied := slices.ContainsFunc(all[:n], func(first int) bool { return same(&l.items[first], o) })
 			if !same(o, it) && (copied || a >= 0 && b >= 0 && a != b) {
 				continue
 			}
 			it.held, it.twice = fmt.Sprintf("%s is ticked in line %d", o.number, o.places[0].source.Line), true
-			for n := range it.places {
-				if p := &it.places[n]; !p.status.Closed() {
+			for p := range it.places {
+				if p := &it.places[p]; !p.status.Closed() {
 					p.status = reprise.Blocked
 				}
 			}
 		}
 	}
 }
+
+// maxSame is how many tasks of one number are compared with each other.
+const maxSame = 100
 
 // merged finds a line that other programs read as several, because only a carriage return
 // separates them.
@@ -230,6 +290,7 @@ var merged = doc.Pattern(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 // readHeld holds the tasks below a heading that says that they are put off, itself or in its status
 // line.
 func (l *list) readHeld(sections []doc.Section) {
+	byLine := l.byLine()
 	for _, s := range sections {
 		why := ""
 		_, title := says(s.Title)
@@ -244,9 +305,12 @@ func (l *list) readHeld(sections []doc.Section) {
 				why = "the status of " + doc.Clip(s.Title, 40) + " is " + doc.Clip(strings.Trim(label.Value, "*` "), 40)
 			}
 		}
-		for i := range l.items {
+		if why == "" {
+			continue
+		}
+		for _, i := range byLine.within(s) {
 			it := &l.items[i]
-			if p := &it.places[0]; why != "" && s.Line < p.source.Line && p.source.Line <= s.Line+s.Length() && p.status == reprise.Pending {
+			if p := &it.places[0]; p.status == reprise.Pending {
 				p.status, it.held, it.putOff = reprise.Blocked, why, true
 			}
 		}
@@ -260,8 +324,9 @@ func stops(s reprise.Status) bool { return s == reprise.Blocked || s == reprise.
 // about that box.
 func (l *list) sectionStatus(s doc.Section) (label doc.Label, ok bool) {
 	label, ok = s.Head().Label("Status")
-	for line := range l.boxes {
-		ok = ok && (line <= s.Line || line > label.Line)
+	for line := s.Line + 1; ok && line <= label.Line; line++ {
+		_, box := l.boxes[line]
+		ok = !box
 	}
 	return label, ok
 }
@@ -272,27 +337,30 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 	if said := l.denied[c.Mark]; said != "" {
 		out = append(out, said)
 	}
-	long, goesOn := "", true
+	var long strings.Builder
+	goesOn := true
 	for _, line := range md.After(c.Line) {
-		item, text := doc.ItemOf(line.Text), strings.TrimSpace(line.Text)
-		goesOn = goesOn && text != "" && !line.Hidden && item.Bullet == "" && !strings.HasPrefix(text, "|")
-		if isBox(line.Text) || strings.HasPrefix(line.Text, "#") || !goesOn && (l.family.Label != "" || text != "" && indent(line.Text) <= c.Indent) {
+		if _, is := l.boxes[line.No]; is || strings.HasPrefix(line.Text, "#") {
 			break
 		}
-		said := sayings(text, false)
+		item, text := doc.ItemOf(line.Text), strings.TrimSpace(line.Text)
+		goesOn = goesOn && text != "" && !line.Hidden && item.Bullet == "" && !strings.HasPrefix(text, "|")
+		if isBox(line.Text) || !goesOn && (l.family.Label != "" || text != "" && indent(line.Text) <= c.Indent) {
+			break
+		}
 		switch {
 		case line.Hidden:
-		case l.family.Label == "" && statusLine().MatchString(item.Text):
+		case l.family.Label == "" && colon(item.Text) && statusLine().MatchString(item.Text):
 			out = append(out, item.Text)
-		case l.family.Label == "" && note().MatchString(item.Text):
+		case l.family.Label == "" && colon(item.Text) && note().MatchString(item.Text):
 			out = append(out, ": "+note().FindStringSubmatch(item.Text)[1])
-		case goesOn && len(said) > 0 && said[0].label:
+		case goesOn && labelled(text):
 			out = append(out, text)
 		case goesOn:
-			long += " " + text
+			long.WriteString(" " + text)
 		}
 	}
-	if long == "" {
+	if long.Len() == 0 {
 		return out
 	}
 	it, _ := l.family.boxed(c.Text)
@@ -300,8 +368,20 @@ func (l *list) saidBelow(md *doc.Markdown, c doc.Check) (out []string) {
 	if strings.Count(own, "~~")%2 == 1 {
 		own = own[strings.Index(own, "~~"):]
 	}
-	return append(out, own+long)
+	return append(out, own+long.String())
 }
+
+// labelled reports whether a text begins with a label that says how far something is.
+func labelled(text string) bool {
+	if !colon(text) {
+		return false
+	}
+	said := sayings(text, false)
+	return len(said) > 0 && said[0].label
+}
+
+// colon reports whether a text has one. It is asked before what costs more.
+func colon(text string) bool { return strings.Contains(text, ":") || strings.Contains(text, "：") }
 
 // note matches a note, up to where its first clause ends: a word for a status counts if it is all
 // of that.
@@ -313,9 +393,12 @@ var stuck = doc.Pattern(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing
 // readStuck holds the tasks that have such a line below them, and reads what indented lines
 // there say of other tasks that come before.
 func (l *list) readStuck(md *doc.Markdown) {
-	at := -1
+	at, first := -1, map[int]int{} // the first task on a line
+	for i := range slices.Backward(l.items) {
+		first[l.items[i].places[0].source.Line] = i
+	}
 	for _, line := range md.All().Lines() {
-		if i := l.index(func(it *item) bool { return it.places[0].source.Line == line.No }); i >= 0 {
+		if i, is := first[line.No]; is {
 			at = i
 		} else if strings.HasPrefix(line.Text, "#") {
 			at = -1 // what stands below a heading is no task's
@@ -342,21 +425,14 @@ type outer struct {
 	end    int // of a heading, its last line
 }
 
-// endOf returns the last line below the heading on a line, 0 if there is none.
-func endOf(sections []doc.Section, line int) int {
-	for _, s := range sections {
-		if s.Line == line {
-			return s.Line + s.Length()
-		}
-	}
-	return 0
-}
+// maxTitle is how much is read of a heading: each task below it is compared with that.
+const maxTitle = 1000
 
 // unboxed returns sections whose titles do not begin with a box.
 func unboxed(sections []doc.Section) []doc.Section {
 	for i := range sections {
 		s := &sections[i]
-		s.Title = strings.TrimSpace(headingBox().ReplaceAllString(s.Title, ""))
+		s.Title = doc.Clip(strings.TrimSpace(headingBox().ReplaceAllString(s.Title, "")), maxTitle)
 	}
 	return sections
 }

@@ -15,7 +15,7 @@ import (
 // lists or, where an entry itself is the status, under a name with a number, as tasks have one.
 // What is open there is left to do, and no one would be assigned.
 func (l *list) readElsewhere(v ledger.Value, k Keys) {
-	if v.Node == nil || slices.Contains(l.lists, v.Node) {
+	if v.Node == nil || l.lists[v.Node] {
 		return
 	}
 	entries := v.Entries(0)
@@ -78,7 +78,16 @@ func (l *list) readScattered(root ledger.Value) {
 // task and is the only one with its number.
 func (l *list) readNoStatus() {
 	word := func(r rune) bool { return unicode.IsLetter(r) || strings.ContainsRune(" -_", r) }
-	all := slices.Clone(l.items)
+	named := map[string]string{} // by number, the id of a task that has it, or "" of several
+	for i := range l.items {
+		id := l.items[i].id
+		if number := l.family.number(id); number != "" {
+			if was, twice := named[number]; twice && was != id {
+				id = ""
+			}
+			named[number] = id
+		}
+	}
 	l.at = nil
 	l.items = slices.DeleteFunc(l.items, func(it item) bool {
 		p := it.deciding()
@@ -86,7 +95,7 @@ func (l *list) readNoStatus() {
 			return false
 		}
 		number := l.family.number(it.id)
-		alone := !slices.ContainsFunc(all, func(o item) bool { return o.id != it.id && number != "" && l.family.number(o.id) == number })
+		alone := number == "" || named[number] == it.id
 		if alone && (number != "" || l.family.Item == nil) && strings.TrimFunc(p.word, word) == "" {
 			return false
 		}

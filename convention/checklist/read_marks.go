@@ -17,7 +17,7 @@ var labels = doc.Pattern("^[*_`\\[(~]*(?:(\\pL*)[ -]?(\\d+(?:[a-z]?\\.\\d+)*)[a-
 // shapeOf returns the form of the label that a text begins with, the same for every number,
 // and the number.
 func shapeOf(text string) (shape, number string) {
-	m := labels().FindStringSubmatch(text)
+	m := labels().FindStringSubmatch(text[:min(len(text), maxID)])
 	switch {
 	case m == nil:
 		return "", ""
@@ -198,12 +198,18 @@ func (f *Family) clear(text string, status reprise.Status, more []string) bool {
 	return len(places) == 1 && places[0].status == status
 }
 
+// maxBefore is how many pieces may stand before the id of a task.
+const maxBefore = 16
+
 // boxed parses the text of a box as a task. What says how far it is may stand before its id.
 func (f *Family) boxed(text string) (it item, ok bool) {
 	var before []string
 	for rest := text; ; {
 		if it, ok = f.match(rest); ok {
 			break
+		}
+		if len(before) > maxBefore {
+			return item{text: text, said: []string{text}}, false
 		}
 		s := saying{}
 		if all := sayings(rest, false); len(all) > 0 && all[0].from == 0 {

@@ -50,9 +50,15 @@ func (f *Family) ends(word string) []string {
 	return nil
 }
 
+// maxID is longer than any id that a person or a tool writes.
+const maxID = 256
+
 // idAlone returns the id that a word is, "" if it is none. A family may know its ids only by
 // the text that follows.
 func (f *Family) idAlone(word string) string {
+	if word == "" || len(word) > maxID {
+		return ""
+	}
 	for _, text := range []string{"", " x", ": x"} {
 		if it, ok := f.match(word + text); ok && f.Item != nil && (it.text == "" || it.text == "x") {
 			return it.id
@@ -132,12 +138,13 @@ func (it *item) follow(whole *item) {
 
 // entries are those of a list by their id. Of one that several have, the first.
 type entries struct {
+	parts        *among
 	tasks, apart map[string]*item
 	tagged       map[string][]string // the ids of tasks by what comes behind a colon
 }
 
 func (l *list) entries() entries {
-	out := entries{map[string]*item{}, map[string]*item{}, map[string][]string{}}
+	out := entries{partsAmong(l.items), map[string]*item{}, map[string]*item{}, map[string][]string{}}
 	for _, of := range []struct {
 		items []item
 		by    map[string]*item
@@ -177,14 +184,34 @@ func (l *list) need(it, by *item, id string, all entries) []string {
 	return found
 }
 
-// wholes returns the tasks and other entries that a task is part of, by its id or by its
-// own account, and those that these are part of.
-func (l *list) wholes(it *item, all entries) (out []*item) {
-	for i := range l.whole {
+// wholesOf returns the tasks with parts that a task is part of by its id.
+func (l *list) wholesOf(it *item) (out []*item) {
+	if len(l.whole) == 0 {
+		return nil
+	}
+	if l.wholeAt == nil {
+		l.wholeAt = map[string][]int{}
+		for i := range l.whole {
+			l.wholeAt[l.whole[i].id] = append(l.wholeAt[l.whole[i].id], i)
+		}
+	}
+	var above []int
+	for at := range wholes(it.id) {
+		above = append(above, l.wholeAt[it.id[:at]]...)
+	}
+	slices.Sort(above)
+	for _, i := range above {
 		if w := &l.whole[i]; w.has(it) {
 			out = append(out, w)
 		}
 	}
+	return out
+}
+
+// wholes returns the tasks and other entries that a task is part of, by its id or by its
+// own account, and those that these are part of.
+func (l *list) wholes(it *item, all entries) (out []*item) {
+	out = l.wholesOf(it)
 	within := slices.Clone(it.within)
 	for i := 0; i < len(within); i++ {
 		for _, w := range []*item{all.apart[within[i]], l.find(within[i])} {
@@ -213,7 +240,7 @@ func (l *list) named(beside, id string, all entries) []string {
 				return []string{full}
 			}
 			var out []string
-			for _, part := range l.parts(whole, l.items) {
+			for _, part := range all.parts.of(whole) {
 				out = append(out, part.id)
 			}
 			return out

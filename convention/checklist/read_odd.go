@@ -18,10 +18,91 @@ import (
 type odd struct {
 	*list
 	sections []doc.Section
-	numbered bool               // tasks have an id of the family
-	labels   map[string][]label // of the tasks and of what was found, by their shape
-	other    map[int]bool       // indentations where other things than tasks are numbered
-	terms    map[int]bool       // lines that explain words for a status, or count by them
+	numbered bool             // tasks have an id of the family
+	labels   map[string]*kind // of the tasks and of what was found, by their shape
+	other    map[int]bool     // indentations where other things than tasks are numbered
+	terms    map[int]bool     // lines that explain words for a status, or count by them
+
+	byLine           lined
+	tasks, openTasks lines           // where tasks are
+	others, open     lines           // where what is loose is
+	endings          map[string]bool // what is behind a dot in the id of a task
+}
+
+// lines are numbers of lines, in order. They are added nearly so.
+type lines []int
+
+func (l *lines) add(line int) {
+	at := len(*l)
+	if at > 0 && (*l)[at-1] > line {
+		at, _ = slices.BinarySearch(*l, line)
+	}
+	*l = slices.Insert(*l, at, line)
+}
+
+// in reports whether one of them is in a section, or is its heading.
+func (l lines) in(s doc.Section) bool {
+	at, _ := slices.BinarySearch(l, s.Line)
+	return at < len(l) && l[at] <= s.Line+s.Length()
+}
+
+// kind is what is known of the labels of one shape.
+type kind struct {
+	count   int
+	indent  int                        // the most
+	numbers map[string]map[string]bool // by number, the numbers of the headings below which it is
+	wholes  map[string]bool            // what is before a dot in a number
+}
+
+func (o *odd) label(shape string, l label) {
+	k := o.labels[shape]
+	if k == nil {
+		k = &kind{numbers: map[string]map[string]bool{}, wholes: map[string]bool{}}
+		o.labels[shape] = k
+	}
+	k.count, k.indent = k.count+1, max(k.indent, l.indent)
+	if k.numbers[l.number] == nil {
+		k.numbers[l.number] = map[string]bool{}
+	}
+	k.numbers[l.number][l.within] = true
+	for at := range wholes(l.number) {
+		k.wholes[l.number[:at]] = true
+	}
+}
+
+// newOdd returns one that has read nothing yet.
+func newOdd(l *list, md *doc.Markdown, sections []doc.Section) *odd {
+	o := &odd{
+		list: l, sections: sections, labels: map[string]*kind{}, other: map[int]bool{}, terms: termsIn(md),
+		byLine: l.byLine(), endings: map[string]bool{},
+	}
+	for i := range l.items {
+		it := &l.items[i]
+		for _, p := range it.places {
+			if o.tasks.add(p.source.Line); !p.status.Closed() {
+				o.openTasks.add(p.source.Line)
+			}
+		}
+		for at := range wholes(it.id) {
+			o.endings[it.id[at+1:]] = true
+		}
+	}
+	for _, b := range l.loose {
+		o.noted(b)
+	}
+	return o
+}
+
+// found adds what was meant as a task.
+func (o *odd) found(b loose) {
+	o.loose = append(o.loose, b)
+	o.noted(b)
+}
+
+func (o *odd) noted(b loose) {
+	if o.others.add(b.place.source.Line); !b.place.status.Closed() {
+		o.open.add(b.place.source.Line)
+	}
 }
 
 // label is what a task begins with.
@@ -39,7 +120,7 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 			l.loose = append(l.loose, loose{text: strings.TrimSpace(after), place: place{source: l.file.At(line.No)}})
 		}
 	}
-	o := odd{list: l, sections: sections, labels: map[string][]label{}, other: map[int]bool{}, terms: termsIn(md)}
+	o := newOdd(l, md, sections)
 	tasks, placed := map[int]bool{}, map[int]bool{} // by line
 	for i := range l.items {
 		for _, p := range l.items[i].places {
@@ -51,7 +132,7 @@ func (l *list) readOdd(md *doc.Markdown, sections []doc.Section, boxes []doc.Che
 		o.numbered = o.numbered || l.boxes[c.Line].id != ""
 		if shape, number := shapeOf(c.Text); placed[c.Line] && shape != "" {
 			_, within := l.within(c.Line)
-			o.labels[shape] = append(o.labels[shape], label{number, c.Indent, within})
+			o.label(shape, label{number, c.Indent, within})
 		}
 	}
 	for _, line := range md.All().Lines() {
@@ -83,7 +164,7 @@ func (o *odd) read(line doc.Line) {
 		at := spot{line: line.No, indent: indent(line.Text), starts: i == 0 && (it.Bullet != "" || !it.Indented), cell: len(cells) > 1, item: it}
 		_, at.within = o.within(line.No)
 		meant, within := o.meant(at), ""
-		if !meant && len(cells) == 1 && len(o.items) > 0 && !o.terms[line.No] && o.open(at) {
+		if !meant && len(cells) == 1 && len(o.items) > 0 && !o.terms[line.No] && o.saysOpen(at) {
 			meant, within = true, o.partOf(at)
 		}
 		if !meant {
@@ -94,7 +175,7 @@ func (o *odd) read(line doc.Line) {
 			if it.Bullet != "" && doc.Digits(it.Bullet[:1]) {
 				text = it.Bullet + text
 			}
-			o.loose = append(o.loose, loose{text: cmp.Or(text, strings.TrimSpace(line.Text)), place: place{source: o.file.At(line.No)}, within: within})
+			o.found(loose{text: cmp.Or(text, strings.TrimSpace(line.Text)), place: place{source: o.file.At(line.No)}, within: within})
 		}
 		return
 	}
@@ -153,8 +234,13 @@ func (o *odd) behind(at spot) bool {
 	c := at.item
 	bare := o.family.bare()
 	word := ""
-	for rest := c.Text; rest != ""; {
-		if first := strings.Fields(rest)[0]; c.Text == rest || !bare {
+	rest := c.Text
+	for n := 0; rest != "" && n < maxBefore; n++ {
+		first := rest
+		if end := strings.IndexAny(rest, " \t\n\r\f\v"); end > 0 {
+			first = rest[:end]
+		}
+		if c.Text == rest || !bare {
 			ends := o.family.ends(strings.TrimRight(first, ":.,"))
 			if slices.ContainsFunc(ends, func(id string) bool { return o.fresh(id, at.within) && o.shows(first, at) }) {
 				return true
@@ -167,7 +253,7 @@ func (o *odd) behind(at spot) bool {
 			rest = strings.TrimSpace(rest[said[0].to:])
 			continue
 		}
-		m := lead().FindStringSubmatch(rest)
+		m := lead().FindStringSubmatch(rest[:min(len(rest), maxID)])
 		if m == nil || bare && strings.TrimRight(m[0], " \t)]}>）］】」") == m[0] || m[1] != "" && (word != "" || c.Bullet == "" || c.Bullet[0] == '#') {
 			return false
 		}
@@ -180,10 +266,9 @@ func (o *odd) behind(at spot) bool {
 }
 
 // fresh reports whether the list has no task with an id below a heading with a number.
-func (l *list) fresh(id, number string) bool {
-	return !slices.ContainsFunc(l.items, func(o item) bool {
-		return o.id == id || len(l.phases) > 0 && strings.HasSuffix(o.id, "."+id) && (number == "" || o.id == number+"."+id)
-	})
+func (o *odd) fresh(id, number string) bool {
+	below := len(o.phases) > 0 && (number == "" && o.endings[id] || number != "" && o.find(number+"."+id) != nil)
+	return o.find(id) == nil && !below
 }
 
 // bare reports whether the id of a task may be a number alone. Other things have such a
@@ -204,16 +289,17 @@ func (o *odd) tells(text string, at spot) bool {
 	shape, number := shapeOf(text)
 	tasks := o.labels[shape]
 	has := func(shape, number string) bool {
-		return slices.ContainsFunc(o.labels[shape], func(t label) bool { return t.number == number && (t.within == at.within || at.within == "") })
+		k := o.labels[shape]
+		return k != nil && (at.within == "" && k.numbers[number] != nil || k.numbers[number][at.within])
 	}
 	last := strings.LastIndexByte(number, '.')
 	n, err := strconv.Atoi(number)
 	switch {
-	case at.cell || shape == "0" || !slices.ContainsFunc(tasks, func(t label) bool { return at.indent <= max(t.indent, 0) }):
+	case at.cell || shape == "0" || tasks == nil || at.indent > tasks.indent:
 		return false
 	case strings.HasPrefix(at.item.Bullet, "#") && o.tasksIn(above(o.sections, at.line+1), false):
 		return false
-	case !o.numbered && 2*len(tasks) < len(o.items):
+	case !o.numbered && 2*tasks.count < len(o.items):
 		return false
 	case number == "":
 		return true
@@ -222,26 +308,30 @@ func (o *odd) tells(text string, at spot) bool {
 	case shape[0] != '0': // a word and a number
 	case last > 0:
 		_, heading := shapeOf(above(o.sections, at.line).Title)
-		beside := func(t label) bool { return strings.HasPrefix(t.number, number[:last+1]) }
-		if !slices.ContainsFunc(tasks, beside) && !has("0.", number[:last]) && heading != number[:last] {
+		if !tasks.wholes[number[:last]] && !has("0.", number[:last]) && heading != number[:last] {
 			return false
 		}
 	case err != nil || o.other[at.indent] || n > 1 && !has(shape, strconv.Itoa(n-1)):
 		return false
 	}
-	o.labels[shape] = append(tasks, label{number, at.indent, at.within})
+	o.label(shape, label{number, at.indent, at.within})
 	return true
 }
 
 // partOf returns the id of the task that an item is below.
 func (o *odd) partOf(at spot) string {
-	for _, it := range slices.Backward(o.items) {
-		if line := it.places[0].source.Line; line < at.line && it.indent < at.indent && at.line < it.until && it.section == above(o.sections, at.line).Line {
+	section := above(o.sections, at.line).Line
+	n, _ := slices.BinarySearch(o.byLine.lines, at.line)
+	for _, i := range slices.Backward(o.byLine.at[max(0, n-maxBack):n]) {
+		if it := &o.items[i]; it.indent < at.indent && at.line < it.until && it.section == section {
 			return it.id
 		}
 	}
 	return ""
 }
+
+// maxBack is how many tasks before an item are asked whether it is part of them.
+const maxBack = 1000
 
 // works matches the titles of sections that are about work, whatever their number.
 var works = doc.Pattern(`^(?i:phase|task|step|stage|milestone|sprint|阶段|任务|步骤)`)
@@ -259,19 +349,27 @@ func (o *odd) readSections() {
 		return
 	}
 	kinds, own, all, first := make([]kind, len(o.sections)), make([]string, len(o.sections)), map[kind]int{}, map[kind]int{}
-	numbers := map[kind][]string{} // of those with tasks
+	type numbered struct {
+		kind
+		number string
+	}
+	count, numbers := map[kind]int{}, map[numbered]bool{} // of those with tasks
+	var around []doc.Section
 	for i, s := range o.sections {
 		_, title := says(s.Title)
 		shape, number := shapeOf(title)
 		kinds[i], own[i] = kind{shape, s.Level, 0}, number
-		for _, p := range o.sections[:i] {
-			if p.Level < s.Level && s.Line <= p.Line+p.Length() {
-				kinds[i].parent = p.Line
-			}
+		for len(around) > 0 && s.Line > around[len(around)-1].Line+around[len(around)-1].Length() {
+			around = around[:len(around)-1]
 		}
+		if len(around) > 0 {
+			kinds[i].parent = around[len(around)-1].Line
+		}
+		around = append(around, s)
 		if all[kinds[i]]++; number != "" && o.tasksIn(s, false) {
 			first[kinds[i]] = cmp.Or(first[kinds[i]], s.Line)
-			numbers[kinds[i]] = append(numbers[kinds[i]], number)
+			count[kinds[i]]++
+			numbers[numbered{kinds[i], number}] = true
 		}
 	}
 	for i, s := range o.sections {
@@ -283,10 +381,10 @@ func (o *odd) readSections() {
 		if label, ok := o.sectionStatus(s); ok {
 			status = o.family.meaning(o.family.Stages, strings.Trim(label.Value, "*`_ "))
 		}
-		siblings := numbers[kinds[i]]
-		work := works().MatchString(title) || 2*len(siblings) >= all[kinds[i]] && s.Line > first[kinds[i]]
-		if without := work && len(siblings) > 0 && !o.tasksIn(s, false) && !slices.Contains(siblings, own[i]); (without || open) && !status.Closed() {
-			o.loose = append(o.loose, loose{text: s.Title, place: place{source: o.file.At(s.Line)}})
+		siblings := count[kinds[i]]
+		work := works().MatchString(title) || 2*siblings >= all[kinds[i]] && s.Line > first[kinds[i]]
+		if without := work && siblings > 0 && !o.tasksIn(s, false) && !numbers[numbered{kinds[i], own[i]}]; (without || open) && !status.Closed() {
+			o.found(loose{text: s.Title, place: place{source: o.file.At(s.Line)}})
 		}
 	}
 }
@@ -294,11 +392,10 @@ func (o *odd) readSections() {
 // tasksIn reports whether a section has tasks, or what was meant as one, that are open if that
 // is asked for.
 func (o *odd) tasksIn(s doc.Section, open bool) bool {
-	in := func(at place) bool {
-		return s.Line <= at.source.Line && at.source.Line <= s.Line+s.Length() && !(open && at.status.Closed())
+	if open {
+		return o.openTasks.in(s) || o.open.in(s)
 	}
-	return slices.ContainsFunc(o.items, func(it item) bool { return slices.ContainsFunc(it.places, in) }) ||
-		slices.ContainsFunc(o.loose, func(b loose) bool { return in(b.place) })
+	return o.tasks.in(s) || o.others.in(s)
 }
 
 // readHidden notices a list none of whose tasks can be read because they are in a code block

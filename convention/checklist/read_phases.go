@@ -15,6 +15,7 @@ type phase struct {
 	doc.Section
 	id     string
 	status *doc.Label // nil if it does not say
+	in     int        // where in phases the one is that it is in, or -1
 }
 
 // readPhases finds the phases: the headings that the family knows and, in a family that
@@ -25,12 +26,12 @@ func (l *list) readPhases(sections []doc.Section) {
 		label := l.statusOf(s, own)
 		switch m := l.family.within(s.Title); {
 		case m != "":
-			l.phases = append(l.phases, phase{s, m, label})
+			l.phases = append(l.phases, phase{s, m, label, l.phaseOf(s.Line)})
 		case label == nil || i == 0 && s.Level == 1:
 			continue // the status of the whole list is not that of a phase
 		default:
 			_, around := l.within(s.Line)
-			l.phases = append(l.phases, phase{s, strings.TrimPrefix(around+"."+idOf(s.Title), "."), label})
+			l.phases = append(l.phases, phase{s, strings.TrimPrefix(around+"."+idOf(s.Title), "."), label, l.phaseOf(s.Line)})
 		}
 		if label != nil {
 			own[label.Line] = true
@@ -69,12 +70,15 @@ func (l *list) readStages(sections []doc.Section) {
 	if len(l.family.Stages) == 0 || l.family.Label == "" {
 		return
 	}
+	at := 0 // phases are sections, in their order
 	for _, s := range sections {
-		i := slices.IndexFunc(l.phases, func(p phase) bool { return p.Line == s.Line })
-		if i < 0 || l.phases[i].status == nil {
+		for at < len(l.phases) && l.phases[at].Line < s.Line {
+			at++
+		}
+		if at == len(l.phases) || l.phases[at].Line != s.Line || l.phases[at].status == nil {
 			continue
 		}
-		p := l.phases[i]
+		p := l.phases[at]
 		word := strings.Trim(p.status.Value, "*`_ ")
 		l.add(item{id: p.id, text: s.Title, phase: s.Title, places: []place{{
 			word: word, status: l.family.meaning(l.family.Stages, word), source: l.file.At(p.status.Line), label: ledger.Label(l.file, *p.status),
@@ -89,6 +93,7 @@ func (l *list) readWorded(md *doc.Markdown, sections []doc.Section) (out []doc.C
 	if len(l.family.Stages) == 0 || l.family.Label == "" {
 		return nil
 	}
+	chapters := l.family.chapters(sections)
 	for _, c := range md.All().Worded() {
 		status := l.family.meaning(l.family.Stages, c.Mark)
 		if status == reprise.Unknown && l.family.within(c.Text) == "" {
@@ -100,7 +105,7 @@ func (l *list) readWorded(md *doc.Markdown, sections []doc.Section) (out []doc.C
 			l.loose = append(l.loose, loose{text: c.Text, place: at, within: l.idAt(lastBefore(out, c))})
 			continue
 		}
-		it := item{id: cmp.Or(l.family.within(c.Text), idOf(c.Text)), text: c.Text, phase: l.family.phaseAt(sections, c.Line), places: []place{at}}
+		it := item{id: cmp.Or(l.family.within(c.Text), idOf(c.Text)), text: c.Text, phase: phaseAt(chapters, c.Line), places: []place{at}}
 		it.section = above(sections, c.Line).Line
 		l.add(it, true)
 	}
@@ -119,11 +124,11 @@ func lastBefore(items []doc.Check, c doc.Check) (line int) {
 
 // readPosition reads which part of the list is being worked on.
 func (l *list) readPosition(sections []doc.Section) {
+	if l.family.Position == nil {
+		return
+	}
 	for _, s := range sections {
 		for _, line := range s.Lines() {
-			if l.family.Position == nil {
-				return
-			}
 			if m := l.family.Position.FindStringSubmatch(s.Title + " " + line.Text); m != nil {
 				l.current = m[l.family.Position.SubexpIndex("id")]
 			}
@@ -131,20 +136,27 @@ func (l *list) readPosition(sections []doc.Section) {
 	}
 }
 
-// phaseAt returns the heading that a line is under: the one below the title or, if tasks
-// are numbered below others, the one right above it.
-func (f *Family) phaseAt(sections []doc.Section, line int) string {
-	return above(slices.DeleteFunc(slices.Clone(sections), func(s doc.Section) bool {
-		return s.Level < 2 || s.Level > 2 && f.Within == nil
-	}), line).Title
+// chapters returns the headings that may be the phase of a task: those below the title or, if tasks
+// are numbered below others, all of them.
+func (f *Family) chapters(sections []doc.Section) []doc.Section {
+	return slices.DeleteFunc(slices.Clone(sections), func(s doc.Section) bool { return s.Level < 2 || s.Level > 2 && f.Within == nil })
+}
+
+// phaseAt returns the heading that a line is under.
+func phaseAt(chapters []doc.Section, line int) string {
+	return above(chapters, line).Title
+}
+
+// begunBefore returns how many sections begin before a line.
+func begunBefore(sections []doc.Section, line int) int {
+	n, _ := slices.BinarySearchFunc(sections, line, func(s doc.Section, line int) int { return cmp.Compare(s.Line, line) })
+	return n
 }
 
 // above returns the last section that begins before a line.
 func above(sections []doc.Section, line int) (last doc.Section) {
-	for _, s := range sections {
-		if s.Line < line {
-			last = s
-		}
+	if n := begunBefore(sections, line); n > 0 {
+		last = sections[n-1]
 	}
 	return last
 }
@@ -164,10 +176,20 @@ func (f *Family) within(title string) string {
 
 // within returns the innermost phase that a line is in, and its id.
 func (l *list) within(line int) (heading, number string) {
-	for _, p := range l.phases {
-		if p.Line < line && line <= p.Line+p.Length() {
-			heading, number = p.Title, p.id
+	if i := l.phaseOf(line); i >= 0 {
+		return l.phases[i].Title, l.phases[i].id
+	}
+	return "", ""
+}
+
+// phaseOf returns where in phases the innermost is that a line is in, or -1. One that began before
+// another and holds a line behind that holds the other, too.
+func (l *list) phaseOf(line int) int {
+	n, _ := slices.BinarySearchFunc(l.phases, line, func(p phase, line int) int { return cmp.Compare(p.Line, line) })
+	for i := n - 1; i >= 0; i = l.phases[i].in {
+		if line <= l.phases[i].Line+l.phases[i].Length() {
+			return i
 		}
 	}
-	return heading, number
+	return -1
 }

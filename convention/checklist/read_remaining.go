@@ -19,8 +19,11 @@ func headOf(line doc.Line) (level int, title, value string) {
 	if strings.HasPrefix(it.Bullet, "#") {
 		return len(strings.TrimSpace(it.Bullet)), it.Box + it.After, ""
 	}
+	if it.Box != "" || !colon(it.Text) && !strings.HasPrefix(it.Text, "**") && !strings.HasPrefix(it.Text, "__") {
+		return 0, "", ""
+	}
 	m := headLine().FindStringSubmatch(it.Text)
-	if m == nil || it.Box != "" {
+	if m == nil {
 		return 0, "", ""
 	}
 	return 7 + indent(line.Text) + min(1, len(it.Bullet)), m[1] + m[2], m[3]
@@ -115,7 +118,7 @@ func (o *odd) remaining(lines []doc.Line) {
 	}
 	for _, line := range listed {
 		if it := doc.ItemOf(line.Text); o.undone(line, it) {
-			o.loose = append(o.loose, loose{text: unstarred(it.Text), place: place{source: o.file.At(line.No)}})
+			o.found(loose{text: unstarred(it.Text), place: place{source: o.file.At(line.No)}})
 		}
 	}
 }
@@ -126,8 +129,8 @@ func (o *odd) undone(line doc.Line, it doc.Item) bool {
 	id, _ := o.family.match(rest)
 	named := o.find(id.id)
 	_, box := o.boxes[line.No]
-	return !box && !slices.ContainsFunc(cellsOf(line.Text), closed) && (named == nil || named.status().Closed()) && !nothing().MatchString(it.Text) && !spare().MatchString(it.Text) &&
-		!slices.ContainsFunc(o.loose, func(b loose) bool { return b.place.source == o.file.At(line.No) })
+	_, known := slices.BinarySearch(o.others, line.No)
+	return !box && !slices.ContainsFunc(cellsOf(line.Text), closed) && (named == nil || named.status().Closed()) && !nothing().MatchString(it.Text) && !spare().MatchString(it.Text) && !known
 }
 
 // cellsOf returns the cells of a row of a table, or the line itself.
@@ -146,10 +149,10 @@ func closed(cell string) bool {
 	return status.Closed() || labelled.Closed() || strings.HasPrefix(text, "~~")
 }
 
-// open reports whether an item says that it is open, and does not name a task of the list. The
+// saysOpen reports whether an item says that it is open, and does not name a task of the list. The
 // legend of a mark, a label with a status as its value, a count and the word that there is none are
 // not items. That something is put off counts only in words that the item begins with.
-func (o *odd) open(at spot) bool {
+func (o *odd) saysOpen(at spot) bool {
 	c, f := at.item, o.family
 	text := c.Marked()
 	s := saidFirst(text, 0)
@@ -174,7 +177,11 @@ func termsIn(md *doc.Markdown) map[int]bool {
 	over := false
 	for _, line := range append(md.All().Lines(), doc.Line{}) {
 		it := doc.ItemOf(line.Text)
-		if said := sayings(it.Marked(), false); it.Bullet != "" && it.Box == "" && len(said) > 0 && said[0].label {
+		var said []saying
+		if it.Bullet != "" && it.Box == "" && colon(it.Text) {
+			said = sayings(it.Marked(), false)
+		}
+		if len(said) > 0 && said[0].label {
 			run, over = append(run, line.No), over || said[0].status.Closed()
 			continue
 		}

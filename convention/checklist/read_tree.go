@@ -110,7 +110,10 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		for _, e := range v.Entries(0) {
 			l.task(e, prefix, len(l.family.Ranks)/2)
 		}
-		l.lists = append(l.lists, v.Node)
+		if l.lists == nil {
+			l.lists = map[*doc.Node]bool{}
+		}
+		l.lists[v.Node] = true
 		l.there = v.Is(doc.List) || v.Is(doc.Map)
 		if !l.there && !v.IsNull() {
 			l.lost(v.Line, "the tasks are not a list")

@@ -76,7 +76,7 @@ func before(lines []string, within int) string {
 // box matches the start of a task, with any mark.
 var box = doc.Pattern(`^\s*(?:[-*+]|\d+[.)]|#{1,6})\s+\\?\[.?\\?\]`)
 
-func isBox(line string) bool { return box().MatchString(line) }
+func isBox(line string) bool { return strings.Contains(line, "[") && box().MatchString(line) }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
@@ -98,6 +98,12 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 	for _, line := range read.file.Markdown().All().Lines() {
 		shown[line.No-1] = true
 	}
+	tasks := map[int]bool{}
+	for i := range read.items {
+		for _, p := range read.items[i].places {
+			tasks[p.source.Line-1] = true
+		}
+	}
 	find := func(fits func(i int) bool) int {
 		for i := range lines {
 			if shown[i] && fits(i) {
@@ -108,7 +114,7 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 	}
 	first, _, _ := strings.Cut(was.Text, "\n")
 	at, replaces := len(lines), false
-	if i := find(func(i int) bool { return read.idAt(i+1) == "" && letters(lines[i]) == letters(first) }); i >= 0 {
+	if i := find(func(i int) bool { return !tasks[i] && letters(lines[i]) == letters(first) }); i >= 0 {
 		lines, at, replaces = slices.Delete(lines, i, below(lines, i+1)), i, true
 	} else if i := find(func(i int) bool { return anchor(lines[i]) == was.After }); i >= 0 && was.After != "" {
 		within := func(i int) bool { return shown[i] || indent(lines[i]) > indent(was.Text) }

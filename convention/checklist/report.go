@@ -27,10 +27,18 @@ func some(names []string, most int) string {
 // and closed with it, and one below a skipped task is skipped; any other is work that no one
 // would be assigned.
 func (l *list) left() []loose {
-	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {
-		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && it.status() != reprise.Done })
-		return within || b.place.status.Closed()
-	})
+	if len(l.loose) == 0 {
+		return nil
+	}
+	open := map[string]bool{} // what is not done
+	for _, of := range [][]item{l.items, l.whole} {
+		for i := range of {
+			if of[i].status() != reprise.Done {
+				open[of[i].id] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool { return open[b.within] || b.place.status.Closed() })
 }
 
 // reportPutOff names the tasks that are not started because of a word in their text.
@@ -96,7 +104,7 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 
 // reportWhole reports a task that disagrees with its parts, which count.
 func (l *list) reportWhole(r *doc.Reader, run *reprise.Run, whole *item) {
-	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
+	open := slices.DeleteFunc(l.parts(whole), func(o *item) bool { return o.optional || o.status().Closed() })
 	decides := whole.deciding()
 	switch {
 	case len(open) > 0 && decides.status == reprise.Blocked && whole.held == "":
@@ -134,7 +142,7 @@ func (l *list) reportUnfinished(r *doc.Reader, run *reprise.Run) {
 		severity, what = reprise.Info, "open, and without tasks: "
 	}
 	about := slices.DeleteFunc(l.unfinishedWholes(), func(w *item) bool {
-		return severity == reprise.Info && (!w.holds || l.family.Keys.Within == "" || len(l.parts(w, l.items)) > 0)
+		return severity == reprise.Info && (!w.holds || l.family.Keys.Within == "" || len(l.parts(w)) > 0)
 	})
 	if len(about) > 0 {
 		r.Report(reprise.Finding{

@@ -56,7 +56,7 @@ var spoken = sync.OnceValue(func() map[string]reprise.Status {
 })
 
 // phrases are the words to look for, and those that are wary, by their first word, the longest
-// first. Those of scripts without blanks are by "".
+// first. Those of scripts without blanks are by their first character.
 var phrases = sync.OnceValue(func() map[string][][]string {
 	words := slices.Clone(wary)
 	for word := range spoken() {
@@ -66,14 +66,29 @@ var phrases = sync.OnceValue(func() map[string][][]string {
 	out := map[string][][]string{}
 	for _, word := range words {
 		first := word[:asciiWord(word)]
+		if first == "" {
+			_, size := utf8.DecodeRuneInString(word)
+			first = word[:size]
+		}
 		out[first] = append(out[first], strings.Fields(word))
 	}
 	return out
 })
 
+// longest is the length of the longest of these first words.
+var longest = sync.OnceValue(func() (n int) {
+	for first := range phrases() {
+		n = max(n, len(first))
+	}
+	return n
+})
+
 // asciiWord returns the length of the word of ASCII letters and digits that a text begins with.
-func asciiWord(text string) int {
-	return len(text) - len(strings.TrimLeftFunc(text, func(r rune) bool { return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) }))
+func asciiWord(text string) (n int) {
+	for n < len(text) && ('a' <= text[n]|0x20 && text[n]|0x20 <= 'z' || '0' <= text[n] && text[n] <= '9') {
+		n++
+	}
+	return n
 }
 
 // lookFor calls yield with the places of such words in a text.
@@ -92,15 +107,31 @@ func lookFor(text string, yield func(from, to int)) {
 		}
 		return to
 	}
+	var lower [64]byte
+	words, most := phrases(), min(longest(), len(lower))
 	for from := 0; from < len(text); {
-		first, n := "", asciiWord(text[from:])
-		if r, size := utf8.DecodeRuneInString(text[from:]); n > 0 {
-			first = strings.ToLower(text[from : from+n])
-		} else if n = size; r < '⌛' {
-			from += n
+		n := asciiWord(text[from:])
+		var found [][]string
+		if n > 0 {
+			if n <= most {
+				for i := range n {
+					lower[i] = text[from+i]
+					if 'A' <= lower[i] && lower[i] <= 'Z' {
+						lower[i] |= 0x20
+					}
+				}
+				found = words[string(lower[:n])]
+			}
+		} else if text[from] < utf8.RuneSelf {
+			from++
 			continue
+		} else {
+			r, size := utf8.DecodeRuneInString(text[from:])
+			if n = size; r >= '⌛' {
+				found = words[text[from:from+size]]
+			}
 		}
-		for _, phrase := range phrases()[first] {
+		for _, phrase := range found {
 			if to := fits(from, phrase); to > 0 {
 				yield(from, to)
 				n = to - from
@@ -132,28 +163,39 @@ var struck = doc.Pattern(`^[*_]*(?:~~[^~]*[^\w~-][^~]*~~|~~[^~]+~~\s*(?:\S*$|[^\
 // through. In brackets and behind a colon at the end, open ones are hints. Elsewhere, and in
 // backticks, they are what the task is about. In what an agent adds to its own task they count
 // with whatever follows them.
+//
+// A list has many texts and a stranger makes them as long as he likes: each word costs a look at what
+// is around it, never at the whole text.
 func sayings(text string, added bool) (out []saying) {
-	if at := struck().FindStringIndex(text); at != nil && !added {
-		out = append(out, saying{status: reprise.Skipped, mark: text[:at[1]], to: at[1], putOff: true, struck: true})
+	if strings.Contains(text, "~~") && !added {
+		if at := struck().FindStringIndex(text); at != nil {
+			out = append(out, saying{status: reprise.Skipped, mark: text[:at[1]], to: at[1], putOff: true, struck: true})
+		}
 	}
+	in := surroundings{text: text, end: -1}
+	ticks, counted := 0, 0 // backticks before the word
 	lookFor(text, func(from, to int) {
+		ticks, counted = ticks+strings.Count(text[counted:from], "`"), from
 		word := text[from:to]
 		status, known := spoken()[cmp.Or(doc.Fold(word), word)]
-		if of := share().FindString(text[:from]); of != "" && status == reprise.Done {
-			from, status = from-len(of), reprise.InProgress
-			word = text[from:to]
+		quoted := ticks%2 == 1
+		if status == reprise.Done {
+			if of := shareIn(text[max(0, from-maxShare):from]); of != "" {
+				from, status = from-len(of), reprise.InProgress
+				word = text[from:to]
+			}
 		}
 		s := saying{status: status, from: from, to: to, putOff: status == reprise.Skipped || slices.Contains(later, doc.Fold(word))}
 		if !known {
 			s.status = reprise.Pending
 		}
 		quiet := !known || slices.Contains(loud, strings.ToLower(word)) && word != strings.ToUpper(word) && !bracketed(text, from, to)
-		if strings.Count(text[:from], "`")%2 == 1 || quiet && !added {
+		if quoted || quiet && !added {
 			return
 		}
-		if set := s; set.setOff(text, word) {
+		if set := s; set.setOff(&in, word) {
 			s = set
-		} else if !(added && s.beside(text)) && !s.hints(text) {
+		} else if !(added && s.beside(text)) && !s.hints(&in) {
 			return
 		}
 		s.mark = strings.Trim(text[s.from:s.to], " \t\ufe0f")
@@ -162,8 +204,43 @@ func sayings(text string, added bool) (out []saying) {
 	return out
 }
 
+// surroundings is a text with what is asked of it for each word.
+type surroundings struct {
+	text string
+	// signs and stars are how much of it are signs, and emphasis, before anything else; end is
+	// where what ends it begins. They are known once end is not below 0.
+	signs, stars, end int
+}
+
+// led reports whether only signs are before a place.
+func (b *surroundings) led(at int) bool {
+	b.measure()
+	return at <= b.signs
+}
+
+func (b *surroundings) measure() {
+	if b.end < 0 {
+		b.signs = len(b.text) - len(strings.TrimLeftFunc(b.text, isSign))
+		b.stars = len(b.text) - len(strings.TrimLeft(b.text, " \t*_~"))
+		b.end = len(strings.TrimRight(b.text, " .!*_~"))
+	}
+}
+
+// What is beside a word is looked for no further from it than this: it is longer than what share
+// and the labels match, and than any reason that is behind a word.
+const maxShare, maxLabel, maxReason = 32, 32, 64
+
 // share matches the part of a task that is said to be done.
 var share = doc.Pattern(`(?i)\b(?:only )?(?:[1-9]?\d ?%|half|partly|partially|mostly|almost|nearly|not fully)[ -]?$`)
+
+// shareIn returns the share that a text ends with.
+func shareIn(text string) string {
+	last := strings.TrimRight(text, " -")
+	if last == "" || strings.IndexByte("%fyt", last[len(last)-1]|0x20) < 0 && last[len(last)-1] != '%' {
+		return ""
+	}
+	return share().FindString(text)
+}
 
 // bracketed reports whether brackets hold a piece of a text and nothing else.
 func bracketed(text string, from, to int) bool {
@@ -174,14 +251,14 @@ func bracketed(text string, from, to int) bool {
 // something new begins with it.
 func starts(before string) (rest string, begins bool) {
 	rest = strings.TrimRight(before, " \t*_~\ufe0f")
-	if label := statusLabel().FindStringIndex(rest); label != nil {
-		rest = strings.TrimRight(rest[:label[0]], " \t*_~\ufe0f")
+	if label := labelAt(rest); label >= 0 {
+		rest = strings.TrimRight(rest[:label], " \t*_~\ufe0f")
 		return rest, true
 	}
 	last, _ := utf8.DecodeLastRuneInString(rest)
 	spaced := rest != before
 	switch {
-	case rest == "", bold().MatchString(before), strings.ContainsRune("([{（［【—–", last), last >= '⌛' && unicode.Is(unicode.So, last):
+	case rest == "", emphasized(before), strings.ContainsRune("([{（［【—–", last), last >= '⌛' && unicode.Is(unicode.So, last):
 		return rest, true
 	case last == '-' && spaced:
 		return rest, strings.HasSuffix(strings.TrimRight(rest, "-"), " ")
@@ -190,9 +267,9 @@ func starts(before string) (rest string, begins bool) {
 }
 
 var (
-	statusLabel = doc.Pattern(`(?i)(?:^|[\s(\[*_—–-])(?:(?:status|状态)[*_]*[:：][*_]*|\[.\] =)$`)
+	statusLabel = doc.Pattern(`(?i)(?:^|[\s(\[*_—–-])(?:status|状态)$`)
+	legendLabel = doc.Pattern(`(?:^|[\s(\[*_—–-])\[.\] =$`)
 	statusLine  = doc.Pattern(`^(?i:[*_]*(?:status|状态)[*_]*[:：])`)
-	bold        = doc.Pattern(`\s(?:\*\*?|__?)$`)
 	// goesOn matches what comes behind a word that is set off, and reason what does behind one in
 	// capitals as well.
 	moves  = doc.Pattern(`^(?i:to|until|till)\b`)
@@ -200,41 +277,76 @@ var (
 	reason = doc.Pattern(`^(?:[.,]|(?i:by|on|for|as|yet|in)\b)`)
 )
 
+// labelAt returns where the label "Status:" begins that a text ends with, with the character before
+// it, or -1.
+func labelAt(text string) int {
+	rest, label := text, statusLabel
+	if strings.HasSuffix(text, "] =") {
+		label = legendLabel
+	} else {
+		rest = strings.TrimRight(text, "*_")
+		cut, ok := strings.CutSuffix(rest, ":")
+		if !ok {
+			cut, ok = strings.CutSuffix(rest, "：")
+		}
+		if !ok {
+			return -1
+		}
+		rest = strings.TrimRight(cut, "*_")
+	}
+	from := max(0, len(rest)-maxLabel)
+	at := label().FindStringIndex(rest[from:])
+	if at == nil {
+		return -1
+	}
+	return from + at[0]
+}
+
+// emphasized reports whether a text ends with a blank and the stars or the lines that begin emphasis.
+func emphasized(text string) bool {
+	rest := strings.TrimRight(text, text[max(0, len(text)-1):])
+	n := len(text) - len(rest)
+	return (n == 1 || n == 2) && strings.ContainsAny(text[len(rest):], "*_") && rest != "" && strings.IndexByte(" \t\n\f\r", rest[len(rest)-1]) >= 0
+}
+
 // setOff reports whether a word is set off from the rest of a text, and extends it to what sets
 // it off.
-func (s *saying) setOff(text, word string) bool {
+func (s *saying) setOff(in *surroundings, word string) bool {
 	const opening, closing = "([{（［【", ")]}）］】"
+	text := in.text
 	before, begins := starts(text[:s.from])
 	after := text[s.to:]
 	behind := strings.TrimLeft(after, " \t*_~\ufe0f")
 	last, size := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(behind)
 	sign, shouts := doc.Fold(word) == "", word == strings.ToUpper(word) && word != strings.ToLower(word)
-	labelled := statusLabel().MatchString(strings.TrimRight(text[:s.from], " \t*_~"))
+	labelled := labelAt(strings.TrimRight(text[:s.from], " \t*_~")) >= 0
 	starred := strings.HasSuffix(text[:s.from], "**") || strings.HasSuffix(text[:s.from], "__")
-	ends := strings.Trim(behind, " \t.!*_~"+opening+closing) == ""
-	follows := sign || ends || goesOn().MatchString(behind) || starred && (shouts || strings.HasPrefix(after, "**") || strings.HasPrefix(after, "__")) ||
-		shouts && (reason().MatchString(behind) || s.status == reprise.Pending && word[0] == 'N')
-	switch end := strings.IndexAny(behind, opening+closing); {
+	ends := strings.TrimLeft(behind, " \t.!*_~"+opening+closing) == ""
+	near := behind[:min(len(behind), maxReason)]
+	follows := sign || ends || goesOn().MatchString(near) || starred && (shouts || strings.HasPrefix(after, "**") || strings.HasPrefix(after, "__")) ||
+		shouts && (reason().MatchString(near) || s.status == reprise.Pending && word[0] == 'N')
+	switch {
 	case sign && ends && !begins:
 		return true
-	case !begins || last == ':' && !labelled && !shouts && !moves().MatchString(behind):
+	case !begins || last == ':' && !labelled && !shouts && !moves().MatchString(near):
 		return false
 	case strings.ContainsRune(opening, last): // all of them, at the beginning or the end
+		end := strings.IndexAny(behind, opening+closing)
 		if end < 0 || !follows && !shouts && !strings.ContainsRune(closing, next) {
 			return false
 		}
 		_, width := utf8.DecodeRuneInString(behind[end:])
 		s.from, s.to = len(before)-size, len(text)-len(behind)+end+width
 		tail := strings.TrimLeft(text[s.to:], " \t.!*_~")
-		if strings.Trim(text[:s.from], " \t*_~") == "" {
+		if in.measure(); s.from <= in.stars {
 			return !strings.HasPrefix(text[s.to:], "(") // a link
 		}
 		return tail == "" || strings.HasPrefix(tail, "(") || strings.HasPrefix(tail, "（")
 	case labelled:
 		s.from, s.to = len(before), len(text)
 		return before == "" || follows
-	case strings.TrimFunc(before, isSign) == "":
+	case in.led(len(before)):
 		s.from, s.to = 0, len(text)-len(behind)
 		if s.label = next == ':' || next == '：'; s.label {
 			s.to += utf8.RuneLen(next)
@@ -268,15 +380,49 @@ var hinted = doc.Pattern(`(?:(\pL*)[)\]*_]*: \x00| [—–-] \x00[, ].*|[(\[（]
 
 // hints reports whether a word that says that something is open does so at the end of a text, and
 // extends it to what it stands in. Behind some words it is part of a clause.
-func (s *saying) hints(text string) bool {
+func (s *saying) hints(in *surroundings) bool {
 	s.hint = s.status == reprise.Pending || s.status == reprise.InProgress || s.status == reprise.InReview
-	m := hinted().FindStringSubmatchIndex(text[:s.from] + "\x00" + strings.TrimRight(text[s.to:], " .!*_~"))
-	if !s.hint || m == nil || slices.Contains(clauses, strings.ToLower(text[max(m[2], m[4], 0):max(m[3], m[5], 0)])) {
+	if !s.hint {
 		return false
 	}
-	s.from, s.to = max(m[0], m[3]), len(text)
+	in.measure()
+	before, after := in.text[:s.from], in.text[s.to:max(s.to, in.end)]
+	next, size := utf8.DecodeRuneInString(after)
+	const opening, closing = "([（", ")]）"
+	switch bracket := size > 0 && strings.ContainsRune(closing, next); {
+	case after == "" && strings.HasSuffix(before, ": "), bracket && size == len(after):
+	case next == ' ' || next == ',':
+		for _, dash := range []string{" — ", " – ", " - "} {
+			if strings.HasSuffix(before, dash) {
+				s.from, s.to = len(before)-len(dash), len(in.text)
+				return true
+			}
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		if end := strings.IndexAny(after, opening+closing); !strings.ContainsRune(opening, last) || end < 0 || end < len(after)-len("）") {
+			return false
+		}
+	default:
+		return false
+	}
+	from := max(0, len(before)-maxHint)
+	m := hinted().FindStringSubmatchIndex(before[from:] + "\x00" + after)
+	if m == nil {
+		return false
+	}
+	word := ""
+	if at := max(m[2], m[4]); at >= 0 {
+		word = before[from+at : from+max(m[3], m[5])]
+	}
+	if slices.Contains(clauses, strings.ToLower(word)) {
+		return false
+	}
+	s.from, s.to = from+max(m[0], m[3]), len(in.text)
 	return true
 }
+
+// maxHint is how far before a word in brackets the brackets may begin.
+const maxHint = 512
 
 var clauses = []string{
 	"not", "if", "when", "while", "is", "are", "or", "and", "no", "non", "as", "of", "to", "be", "until", "unless", "from", "state", "states", "default", "value", "field", "label", "option",

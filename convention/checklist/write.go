@@ -74,7 +74,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		read.tickBelow(changes, it) // ticking its own box may have left these
 	}
 	for _, whole := range read.holding() {
-		if slices.Contains(read.parts(whole, read.items), it) {
+		if slices.Contains(read.parts(whole), it) {
 			read.follow(changes, whole, it, status, ev)
 		}
 	}
@@ -304,10 +304,10 @@ func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.
 // follow closes a task with the last of its required parts, and reopens it with the first
 // that is reopened. It is done if one of them is, and else left out like them.
 func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Status, ev reprise.Event) {
-	open := slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool {
+	open := slices.ContainsFunc(l.parts(whole), func(o *item) bool {
 		return o.id != part.id && !o.optional && !o.status().Closed()
 	}) || whole.leads && slices.ContainsFunc(l.left(), func(b loose) bool { return b.phase == whole.phase })
-	done := status == reprise.Done || slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool { return o.id != part.id && o.status() == reprise.Done })
+	done := status == reprise.Done || slices.ContainsFunc(l.parts(whole), func(o *item) bool { return o.id != part.id && o.status() == reprise.Done })
 	switch was := whole.status(); {
 	case status == reprise.Skipped && !open && !was.Closed() && !done && !l.lacks(whole, status):
 		l.set(c, whole, status, ev)

@@ -20,18 +20,97 @@ type Item struct {
 	Text     string // the same without the blanks before it
 }
 
-var item = Pattern(`^[\s>]*((?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*|#{1,6}\s+)?(\\?\[([^\[\]]{0,16})\]|[*_\x60]+\[[ xX]?\][*_\x60]*|\([ xX]\)|[⬜☐⬛☑✅✓✔🔲❌✗✘☒]\x{fe0f}?|\[[ xX]?\s|[ xX]?\]\s)?(\s*(.*))$`)
-
 // ItemOf reads the beginning of a line.
 func ItemOf(line string) Item {
-	m := item().FindStringSubmatch(strings.TrimRight(line, " \t\r"))
-	if m == nil {
-		return Item{}
+	text := strings.TrimRight(line, " \t\r")
+	rest := strings.TrimLeft(text, " \t\n\f\r>")
+	n := markerOf(rest)
+	bullet, rest := rest[:n], rest[n:]
+	n, mark := boxOf(rest)
+	box, after := rest[:n], rest[n:]
+	if ascii := bullet != "" && bullet[0] < utf8.RuneSelf; ascii && box == "" && strings.TrimRight(bullet, " \t") == bullet {
+		bullet, after = "", bullet+after // the first star of bold text, or the beginning of a number
 	}
-	if ascii := m[1] != "" && m[1][0] < utf8.RuneSelf; ascii && m[2] == "" && strings.TrimRight(m[1], " \t") == m[1] {
-		m[1], m[4], m[5] = "", m[1]+m[4], m[1]+m[5] // the first star of bold text, or the beginning of a number
+	return Item{
+		Indented: strings.TrimLeftFunc(line, unicode.IsSpace) != line, Bullet: bullet, Box: box, Mark: strings.TrimSpace(strings.TrimSuffix(mark, "\\")),
+		After: after, Text: strings.TrimLeft(after, " \t\n\f\r"),
 	}
-	return Item{Indented: strings.TrimLeftFunc(line, unicode.IsSpace) != line, Bullet: m[1], Box: m[2], Mark: strings.TrimSpace(strings.TrimSuffix(m[3], "\\")), After: m[4], Text: m[5]}
+}
+
+// markerOf returns the length of the list marker, or that of a heading, that a text begins with, with
+// the blanks behind it.
+func markerOf(text string) (n int) {
+	first, size := utf8.DecodeRuneInString(text)
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	switch {
+	case size == 0:
+		return 0
+	case strings.ContainsRune("-*+–—•·◦▪", first):
+		n = size
+	case digits > 0 || 'a' <= first|0x20 && first|0x20 <= 'z':
+		n = max(digits, 1)
+		if n == len(text) || text[n] != '.' && text[n] != ')' {
+			return 0
+		}
+		n++
+	case first == '#':
+		n = len(text) - len(strings.TrimLeft(text, "#"))
+		if n > 6 || n == len(text) || strings.IndexByte(blanks, text[n]) < 0 {
+			return 0
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return len(text) - len(strings.TrimLeft(text[n:], blanks))
+}
+
+const blanks = " \t\n\f\r"
+
+// maxMark is how many characters a box may hold.
+const maxMark = 16
+
+// boxOf returns the length of what stands in the place of a box at the beginning of a text, and
+// what brackets there hold.
+func boxOf(text string) (n int, mark string) {
+	open := strings.TrimPrefix(text, "\\")
+	if in, ok := strings.CutPrefix(open, "["); ok {
+		at := len(text) - len(in)
+		end := strings.IndexAny(in[:min(len(in), 4*maxMark+1)], "[]")
+		if end >= 0 && in[end] == ']' && utf8.RuneCountInString(in[:end]) <= maxMark {
+			return at + end + 1, in[:end]
+		}
+	}
+	// one behind has the length of a mark in brackets, which may be left out, and what is behind it
+	one := func(text, open, close string) int {
+		in, ok := strings.CutPrefix(text, open)
+		for _, mark := range []string{" ", "x", "X", ""} {
+			if rest, is := strings.CutPrefix(in, mark); ok && is && rest != "" && strings.IndexByte(close, rest[0]) >= 0 {
+				return len(text) - len(rest) + 1
+			}
+		}
+		return 0
+	}
+	if bare := strings.TrimLeft(text, "*_`"); len(bare) < len(text) {
+		if n = one(bare, "[", "]"); n > 0 {
+			rest := strings.TrimLeft(bare[n:], "*_`")
+			return len(text) - len(rest), ""
+		}
+	}
+	if n = one(text, "(", ")"); n > len("()") {
+		return n, ""
+	}
+	if first, size := utf8.DecodeRuneInString(text); size > 1 && strings.ContainsRune("⬜☐⬛☑✅✓✔🔲❌✗✘☒", first) {
+		return len(text) - len(strings.TrimPrefix(text[size:], "\ufe0f")), ""
+	}
+	if n = one(text, "[", blanks); n > 0 {
+		return n, ""
+	}
+	n = one(text, "", "]")
+	if n > 0 && n < len(text) && strings.IndexByte(blanks, text[n]) >= 0 {
+		return n + 1, ""
+	}
+	return 0, ""
 }
 
 // Boxed reports whether brackets were meant as a box. Links, footnotes and tags are not

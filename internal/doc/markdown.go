@@ -271,18 +271,21 @@ func (m *Markdown) Sections() []Section {
 	var out []Section
 	lines := m.body()
 	for i, l := range lines {
-		level, title := l.Heading()
-		if level == 0 {
-			continue
+		if level, title := l.Heading(); level > 0 {
+			out = append(out, Section{Title: title, Level: level, Line: l.No, lines: lines[i+1:]})
 		}
-		end := i + 1
-		for end < len(lines) {
-			if next, _ := lines[end].Heading(); next > 0 && next <= level {
-				break
-			}
-			end++
+	}
+	var ends [7]int // where the section of a level ends that begins before
+	for i := range ends {
+		ends[i] = len(lines)
+	}
+	for i := len(out) - 1; i >= 0; i-- {
+		s := &out[i]
+		at := len(lines) - len(s.lines)
+		s.lines = lines[at:ends[s.Level]]
+		for level := s.Level; level < len(ends); level++ {
+			ends[level] = at - 1
 		}
-		out = append(out, Section{Title: title, Level: level, Line: l.No, lines: lines[i+1 : end]})
 	}
 	return out
 }

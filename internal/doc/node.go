@@ -105,11 +105,16 @@ func (n *Node) Get(keys ...string) *Node {
 func (n *Node) once(f Field) {
 	for i := range n.Keys {
 		o := &n.Keys[i]
-		if o.Name == f.Name && o.Value != f.Value && n.file != nil && !(o.Value.plain() && f.Value.plain() && o.Value.Text == f.Value.Text) {
+		if o.Name == f.Name && o.Value != f.Value && n.file != nil && f.differs(o.Value) {
 			n.file.unread(reprise.CodeDuplicateKey, f.Line, twice(f.Name), "keep one of them; git may hold an earlier version of the file")
 			return
 		}
 	}
+}
+
+// differs reports whether a field and a value of the same name do not say the same.
+func (f Field) differs(o *Node) bool {
+	return !(o.plain() && f.Value.plain() && o.Text == f.Value.Text)
 }
 
 // plain reports whether a value is nothing but a text.
@@ -161,12 +166,13 @@ func (n *Node) Fields() []Field {
 		n.wrong(aMap)
 		return nil
 	}
-	seen := make(map[string]bool, len(n.Keys))
+	first := make(map[string]*Node, len(n.Keys))
 	for _, f := range n.Keys {
-		if seen[f.Name] {
+		if was, twice := first[f.Name]; !twice {
+			first[f.Name] = f.Value
+		} else if f.differs(was) {
 			n.once(f)
 		}
-		seen[f.Name] = true
 	}
 	return n.Keys
 }

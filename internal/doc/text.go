@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
 
 // timeForms are the spellings of a point in time met in real files. Times
@@ -99,11 +98,16 @@ func atoi64(s string) (n int64) {
 
 // Clip shortens text to at most n runes, with an ellipsis where it was cut.
 func Clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
+	end, count := 0, 0 // of what is kept with the ellipsis
+	for at := range s {
+		if count == max(n-1, 0) {
+			end = at
+		}
+		if count++; count > n {
+			return string([]rune(s[:end])) + "…"
+		}
 	}
-	r := []rune(s)
-	return string(r[:max(n-1, 0)]) + "…"
+	return s
 }
 
 // Fold brings words to a form in which spellings can be compared: lower case,
