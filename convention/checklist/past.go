@@ -31,7 +31,7 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 	for _, v := range past {
 		_, file := doc.Memory(r.Path, v.Content)
 		then := &list{family: &l.family, file: file}
-		then.readBoxes()
+		then.boxesOnce()
 		older := then.closed()
 		were := make(map[string]bool, len(older))
 		for _, id := range older {

@@ -153,7 +153,7 @@ func (it *item) status() reprise.Status { return it.deciding().status }
 func (l Layout) read(r *doc.Reader, name string) *list {
 	out := &list{family: &l.family, file: r.Open(name)}
 	if l.family.Form == Boxes {
-		out.readBoxes()
+		out.boxesOnce()
 		out.readSplit(r)
 		out.ours = out.ours || len(out.items) > 0 || l.family.at(r, name)
 	}

@@ -30,7 +30,7 @@ func (l *list) readSplit(r *doc.Reader) {
 			continue
 		}
 		part := &list{family: l.family, file: r.Open(dir + e.Name())}
-		part.readBoxes()
+		part.boxesOnce()
 		for _, it := range part.items {
 			same := l.find(it.id)
 			if it.status().Closed() || it.spare() || same != nil && doc.Fold(same.text) == doc.Fold(it.text) {

@@ -49,6 +49,7 @@ type Reader struct {
 	seen     map[reprise.Finding]bool
 	counts   map[[2]string]int
 	witness  witness // nil if no one wants to know
+	tape     *tape   // takes what is reported, if not nil
 }
 
 // witness is a file system that is told of what was not understood, see reprise.Load.
@@ -66,6 +67,10 @@ func (r *Reader) FS() fs.FS { return r.fsys }
 // Report records a finding. The same finding is kept once, and no more than a
 // few of one code for one file.
 func (r *Reader) Report(f reprise.Finding) {
+	if r.tape != nil {
+		r.tape.all = append(r.tape.all, taped{Finding: f})
+		return
+	}
 	if r.seen[f] {
 		return
 	}
