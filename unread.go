@@ -16,7 +16,45 @@ import (
 // file or folder that the layout requested but could not use blocks the run and is listed
 // in Unread, unless the next step makes it anyway; so does the file of an open step that
 // cannot be opened. Otherwise the run is as the readable files describe it.
-func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
+//
+// A file system may say how long its readers may take, see InTime. A run that takes longer is not
+// read: what it holds is unknown, and it is blocked.
+func Load(l Layout, fsys fs.FS, ref Ref) (r *Run, err error) {
+	var read *Run // not what is returned: who is not waited for may still set it
+	var failed error
+	if InTime(fsys, func() { read, failed = load(l, fsys, ref) }) {
+		return read, failed
+	}
+	r = &Run{Ref: ref, State: Unreadable, Reason: NotInTime, Unread: []string{ref.Path}}
+	r.Report(Finding{
+		Code: CodeTooLarge, Severity: Blocking, Subject: path.Base(ref.Path), Source: Source{File: ref.Path},
+		Message: NotInTime + ", so what it tells of the run is unknown", Hint: "look at the file by hand; git may hold an earlier version of it",
+	})
+	return r, nil
+}
+
+// NotInTime is what is to say of what was given up.
+const NotInTime = "not read: too large or too slow"
+
+// InTime does something with a file system, and reports whether that ended in the time that the
+// file system gives its readers; most give all of it. What did not end goes on where nobody waits
+// for it, so the caller touches nothing that it sets.
+func InTime(fsys fs.FS, do func()) (ended bool) {
+	for fsys != nil {
+		if patient, ok := fsys.(interface{ InTime(do func()) bool }); ok {
+			return patient.InTime(do)
+		}
+		outer, ok := fsys.(interface{ Unwrap() fs.FS })
+		if !ok {
+			break
+		}
+		fsys = outer.Unwrap()
+	}
+	do()
+	return true
+}
+
+func load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	seen := &witness{FS: fsys}
 	r, err := l.Load(seen, ref)
 	if err != nil {

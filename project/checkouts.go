@@ -50,7 +50,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			prefix = dir
 		}
 		prefix = filepath.ToSlash(prefix)
-		other, err := tree.Open(dir, tree.Options{Marks: convention.Marks(), Within: within})
+		other, err := tree.Open(dir, tree.Options{Marks: convention.Marks(), Within: within, Time: opts.time.within})
 		if err != nil {
 			res.unread = append(res.unread, unreadCheckout{dir, err})
 			continue

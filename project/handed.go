@@ -14,6 +14,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -178,9 +179,12 @@ func (j *Judgement) fleetMark(homes map[string]*home, top string, ref reprise.Re
 	if _, err := os.Lstat(at); err != nil {
 		return "", ""
 	}
-	text, _ := os.ReadFile(at) // that it is there says enough
+	text, _ := doc.ReadRegular(os.DirFS(filepath.Dir(at)), filepath.Base(at), maxMarkRead) // that it is there says enough
 	return file, cmp.Or(reprise.ReadMarked(text).Run, ref.ID)
 }
+
+// maxMarkRead is how much of a mark of the fleet is read.
+const maxMarkRead = 64 << 10
 
 // isMarkOf reports whether a mark is of a run, which a checkout has under the name here.
 func isMarkOf(m reprise.FleetMark, r *reprise.Run, here reprise.Ref) bool {

@@ -104,6 +104,9 @@ type Judgement struct {
 // nothing on disk: a Verify command runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
 	j := &Judgement{}
+	if opts.time = newPatience(quickly); opts.Full {
+		opts.time = newPatience(thoroughly)
+	}
 	runs, err := j.look(ctx, dir, opts)
 	if err == nil && j.Observed.Git != nil && len(j.Observed.Git.Lost) > 0 {
 		opts.git = j.Observed.Git
@@ -129,10 +132,11 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		set = examine.Every
 	}
 	files := listedAt(res.Root)
+	files.time = opts.time
 	grader, world := grade.New(j.Observed), examine.NewWorld(j.Observed)
 	for _, r := range runs {
 		if j.Observed.Git != nil {
-			aim(j.views[r].upTo(files), r, j.Observed.Git.Past)
+			aim(files, j.views[r].upTo(files), r, j.Observed.Git.Past)
 		}
 		refine(r, j.Observed.Git)
 		j.views[r].tellLeft(files, j.Observed.Git)

@@ -11,7 +11,11 @@ import (
 type listed struct {
 	statFS
 	lists map[string]listing
+	time  *patience
 }
+
+// InTime implements what reprise.InTime asks for.
+func (l *listed) InTime(do func()) bool { return l.time.within(false, do) }
 
 // statFS is what os.DirFS returns: files are checked before they are opened.
 type statFS interface {
@@ -25,7 +29,7 @@ type listing struct {
 }
 
 func listedAt(root string) *listed {
-	return &listed{os.DirFS(root).(statFS), map[string]listing{}}
+	return &listed{statFS: os.DirFS(root).(statFS), lists: map[string]listing{}}
 }
 
 // ReadDir implements fs.ReadDirFS.

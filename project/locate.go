@@ -93,14 +93,15 @@ func private(dir string) bool {
 
 // hasRuns reports whether there is a run at or below a folder.
 func hasRuns(dir string) bool {
-	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
+	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks(), Time: newPatience(quickly).within})
 	if err != nil {
 		return false
 	}
 	defer fsys.Close()
 	for _, e := range convention.All() {
-		if refs, _ := e.Find(fsys); len(refs) > 0 {
-			return true
+		var refs []reprise.Ref
+		if !fsys.Search(func() { refs, _ = e.Find(fsys) }) || len(refs) > 0 {
+			return true // reading the folder tells of what could not be searched
 		}
 	}
 	return false

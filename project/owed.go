@@ -2,7 +2,6 @@ package project
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -183,7 +183,7 @@ func untouched(fsys fs.FS, files []reprise.Expected) bool {
 	return true
 }
 
-// HashIn returns the hash of a file in the project, however large, or zero if there is
+// HashIn returns the hash of a file in the project, see durable.HashOf, or zero if there is
 // none. All folders that contain a file have the same hash; an empty one counts as
 // nothing. What is neither is an error, and is not opened.
 func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
@@ -221,14 +221,14 @@ func hashFile(fsys fs.FS, name string) (reprise.Hash, error) {
 	}); ok {
 		return store.HashFile(name)
 	}
-	f, err := fsys.Open(name)
+	f, info, err := doc.OpenRegular(fsys, name)
 	if err != nil {
 		return reprise.Hash{}, err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return reprise.Hash{}, err
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return reprise.Hash{}, &fs.PathError{Op: "hash", Path: name, Err: errors.ErrUnsupported}
 	}
-	return reprise.Hash(h.Sum(nil)), nil
+	return durable.HashOf(at, info.Size(), info.ModTime())
 }

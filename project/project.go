@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -43,7 +44,8 @@ type Options struct {
 	// the total. It must be safe for concurrent use.
 	Progress func(loaded, total int)
 
-	git *reprise.Git // if set, look for what it has and the disk does not
+	git  *reprise.Git // if set, look for what it has and the disk does not
+	time *patience    // nil has no end
 }
 
 // Result is a project as it was read.
@@ -73,6 +75,7 @@ type Result struct {
 // Read reads the project in a folder, from its files alone. It fails only if the folder
 // cannot be opened or a layout name is unknown; everything else is a finding.
 func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
+	opts.time = newPatience(quickly)
 	res, runs, err := gatherRuns(ctx, dir, opts, false, nil)
 	if err != nil {
 		return nil, err
@@ -98,7 +101,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, err
 	}
-	fsys, err := tree.Open(root, tree.Options{Marks: convention.Marks(), All: opts.Ignored, Within: opts.Within})
+	fsys, err := tree.Open(root, tree.Options{Marks: convention.Marks(), All: opts.Ignored, Within: opts.Within, Time: opts.time.within})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open project: %w", err)
 	}
@@ -185,7 +188,11 @@ type job struct {
 // find lists the runs of a file system.
 func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) {
 	for _, e := range entries {
-		refs, err := e.Find(fsys)
+		var refs, found []reprise.Ref
+		var err, failed error
+		if err = fmt.Errorf("%s", reprise.NotInTime); fsys.Search(func() { found, failed = e.Find(fsys) }) {
+			refs, err = found, failed
+		}
 		if err != nil {
 			res.report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: e.Name(),
@@ -272,9 +279,12 @@ func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 	}
 	fsys := &watched{FS: files, hash: res.watch, hashes: map[string]string{}}
 	defer func() {
+		fsys.mu.Lock() // a reader that nobody waits for may still note some
+		hashes := maps.Clone(fsys.hashes)
+		fsys.mu.Unlock()
 		res.mu.Lock()
 		defer res.mu.Unlock()
-		if res.read[r] = fsys.hashes; files == res.files {
+		if res.read[r] = hashes; files == res.files {
 			res.said[r.Ref] = r.Says()
 		}
 	}()

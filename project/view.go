@@ -120,7 +120,7 @@ func NewView(ctx context.Context, rec Record, s Scope) *View {
 	v := newView(rec, s)
 	v.Run = rec.Run.Clone()
 	v.tell(ctx, &s)
-	aim(s.Files, v.Run, s.Past)
+	aim(s.Files, s.Files, v.Run, s.Past)
 	v.judge(&s)
 	return v
 }
@@ -172,11 +172,19 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.Run.Asks = v.asks()
 }
 
-// aim lets a run continue where the history of its files says.
-func aim(files fs.FS, r *reprise.Run, past map[string][]reprise.Version) {
-	if aim := convention.Of(r.Layout).Aim; aim != nil && len(past[r.Path]) > 0 {
-		aim(files, r, past[r.Path])
+// aim lets a run continue where the history of its files says, in the time that now gives a reader.
+func aim(now, files fs.FS, r *reprise.Run, past map[string][]reprise.Version) {
+	aim := convention.Of(r.Layout).Aim
+	if aim == nil || len(past[r.Path]) == 0 {
+		return
 	}
+	aimed := r.Clone()
+	if reprise.InTime(now, func() { aim(files, aimed, past[r.Path]) }) {
+		*r = *aimed
+		return
+	}
+	r.Lose(r.Path, "its earlier versions in git were "+reprise.NotInTime+", so where it continues is unknown", "`git log -p -- "+reprise.Pasted(r.Path, "FILE")+"` shows them")
+	r.Doubt()
 }
 
 // putBack reports whether a run was begun here and no one else may change its steps. If

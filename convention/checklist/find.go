@@ -59,10 +59,13 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 			r := doc.NewReader(fsys)
 			if headed := l.family.Form == Boxes && l.family.heads(r.Open(name).Markdown()); !headed {
 				// In a folder that has the tool's name, and below the headings of its tasks, steps
-				// without a box are those of a list.
-				read := l.read(r, name)
-				ours := len(read.phases) > 0 || strings.Contains(pattern, "/"+l.family.Name+"/")
-				if !read.ours && len(read.items) == 0 && !(ours && len(read.left()) > 0) {
+				// without a box are those of a list. One that takes too long to read may be one.
+				is := false
+				if reprise.InTime(fsys, func() {
+					read := l.read(r, name)
+					ours := len(read.phases) > 0 || strings.Contains(pattern, "/"+l.family.Name+"/")
+					is = read.ours || len(read.items) > 0 || ours && len(read.left()) > 0
+				}) && !is {
 					continue
 				}
 			}

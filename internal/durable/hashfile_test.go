@@ -48,6 +48,26 @@ func TestX8_a_large_file_is_hashed_in_little_memory(t *testing.T) {
 	}
 }
 
+// T8: a file of a terabyte that nobody wrote is hashed in no time, and its hash is not that of what
+// was recorded.
+func TestX8_a_sparse_file_is_not_read_to_its_end(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	sparse(t, filepath.Join(dir, "a"), 1<<40)
+	sparse(t, filepath.Join(dir, "b"), 1<<40+1)
+	s := opened(t, dir)
+	a, err := s.HashFile("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.HashFile("a"); err != nil || again != a {
+		t.Errorf("it changed: %v", err)
+	}
+	if b, err := s.HashFile("b"); err != nil || b == a {
+		t.Errorf("another size has the same hash: %v", err)
+	}
+}
+
 // The hash is that of what ReadFile reads, and it refuses what ReadFile refuses.
 func TestX9_a_hash_is_that_of_what_is_read(t *testing.T) {
 	t.Parallel()

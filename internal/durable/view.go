@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"path"
 	"slices"
 	"syscall"
@@ -194,8 +193,7 @@ func (s *Store) ReadFile(name string) ([]byte, error) {
 }
 
 // HashFile gives the hash of what ReadFile would read, and of what else is to stand
-// behind it, in a bounded amount of memory however large the file is: what a step leaves
-// behind may be an image or a model.
+// behind it, as HashOf has it: what a step leaves behind may be an image or a model.
 func (s *Store) HashFile(name string, behind ...[]byte) (reprise.Hash, error) {
 	real, _, err := s.lead("read", name)
 	if err != nil {
@@ -206,9 +204,31 @@ func (s *Store) HashFile(name string, behind ...[]byte) (reprise.Hash, error) {
 		return reprise.Hash{}, err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.CopyBuffer(h, io.NewSectionReader(f, 0, math.MaxInt64), make([]byte, hashBlock)); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return reprise.Hash{}, err
+	}
+	return HashOf(f, info.Size, info.ModTime, behind...)
+}
+
+// maxHashed is the largest file of which all is hashed: one of a terabyte takes a second to make and
+// half an hour to read.
+const maxHashed = 256 << 20
+
+// HashOf gives the hash of a file of a size and with a time of change, and of what else is to stand
+// behind it, in a bounded time and amount of memory. That of a larger file than maxHashed is made from
+// these and from its first and its last block.
+func HashOf(f io.ReaderAt, size int64, changed time.Time, behind ...[]byte) (reprise.Hash, error) {
+	h, block := sha256.New(), make([]byte, hashBlock)
+	parts := []*io.SectionReader{io.NewSectionReader(f, 0, maxHashed)}
+	if size > maxHashed {
+		fmt.Fprintln(h, size, changed.UnixNano())
+		parts = []*io.SectionReader{io.NewSectionReader(f, 0, hashBlock), io.NewSectionReader(f, size-hashBlock, hashBlock)}
+	}
+	for _, part := range parts {
+		if _, err := io.CopyBuffer(h, part, block); err != nil {
+			return reprise.Hash{}, err
+		}
 	}
 	for _, more := range behind {
 		h.Write(more)

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"reprise/internal/doc"
 	"reprise/internal/link"
@@ -35,6 +36,9 @@ type Options struct {
 	// below them, and the way to these paths. It keeps the second and third
 	// checkout of a large repository cheap.
 	Within []string
+	// Time, if set, does something in the time that a reader has, or that a search through the whole
+	// tree has, and reports whether it ended. It does not wait for what did not.
+	Time func(search bool, do func()) (ended bool)
 }
 
 // Problem is a folder that could not be listed, or a link that was not followed.
@@ -47,6 +51,9 @@ type Problem struct {
 type FS struct {
 	root root
 	opts Options
+
+	busy atomic.Int64 // readers that have not ended
+	gone atomic.Bool  // Close was called
 
 	mu       sync.Mutex
 	dirs     map[string]*listing
@@ -78,8 +85,36 @@ func Open(dir string, opts Options) (*FS, error) {
 // Index is what doc.Walk gives; the tree is walked once.
 func (t *FS) Index() map[string][]string { return t.index() }
 
-// Close releases the folder.
-func (t *FS) Close() error { return t.root.close() }
+// Close releases the folder, once the readers have ended that nobody waits for.
+func (t *FS) Close() error {
+	if t.gone.Store(true); t.busy.Load() > 0 {
+		return nil
+	}
+	return t.root.close()
+}
+
+// InTime implements what reprise.InTime asks for, Search the same for a search through all of the
+// tree.
+func (t *FS) InTime(do func()) (ended bool) { return t.within(false, do) }
+
+// Search is InTime for a search through all of the tree.
+func (t *FS) Search(do func()) (ended bool) { return t.within(true, do) }
+
+func (t *FS) within(search bool, do func()) bool {
+	if t.opts.Time == nil {
+		do()
+		return true
+	}
+	return t.opts.Time(search, func() {
+		t.busy.Add(1)
+		defer func() {
+			if t.busy.Add(-1) == 0 && t.gone.Load() {
+				_ = t.root.close() // nobody reads it any more
+			}
+		}()
+		do()
+	})
+}
 
 // Problems returns what could not be listed or followed so far, by path.
 func (t *FS) Problems() []Problem {
@@ -350,7 +385,7 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	if vendored[e.Name()] {
 		return false
 	}
-	if t.opts.Within != nil && !t.within(name) {
+	if t.opts.Within != nil && !t.wanted(name) {
 		return false
 	}
 	if !l.kept && l.rules.match(name, true) && !t.mark(e.Name()) {
@@ -360,9 +395,9 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	return true
 }
 
-// within reports whether a folder bears a mark, lies below one that does, or is
+// wanted reports whether a folder bears a mark, lies below one that does, or is
 // on the way to one of the paths asked for.
-func (t *FS) within(name string) bool {
+func (t *FS) wanted(name string) bool {
 	return t.marked(name) || slices.ContainsFunc(t.opts.Within, func(want string) bool {
 		return want == name || strings.HasPrefix(want, name+"/") || strings.HasPrefix(name, want+"/")
 	})
