@@ -27,8 +27,8 @@ func now() moment { return moment{time.Now(), processed()} }
 const (
 	// busyFor is how many times longer it waits for a reader that does not get to work.
 	busyFor = 6
-	// eachPart is which part of the time one reader has.
-	eachPart = 2
+	// each of ten is what one reader has of the time: one that hangs leaves some for the others.
+	each = 8
 	// lookAgain is how often a reader is looked after.
 	lookAgain = 50 * time.Millisecond
 )
@@ -38,7 +38,7 @@ func newPatience(whole time.Duration) *patience { return &patience{whole, now()}
 // over reports whether a time is over.
 func over(since moment, most time.Duration) bool {
 	took := time.Since(since.at)
-	return took >= most && (took >= busyFor*most || processed()-since.work >= most/2)
+	return took >= most && (took >= busyFor*most || processed()-since.work >= most*9/10)
 }
 
 // within does something in the time that is left, and no longer than one reader may take; a search,
@@ -52,7 +52,7 @@ func (p *patience) within(search bool, do func()) (ended bool) {
 	if over(p.since, p.whole) && !search {
 		return false
 	}
-	since, most, whole := now(), p.whole/eachPart, p.whole
+	since, most, whole := now(), p.whole*each/10, p.whole
 	if search {
 		most, whole = p.whole+p.whole/4, p.whole+p.whole/4
 	}

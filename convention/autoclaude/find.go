@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // stateDirs are the names of the folder that holds specs/: today's, and that
@@ -29,7 +30,7 @@ var specFiles = []string{
 func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	found := map[string]bool{}
 	bases := map[string]bool{".": true}
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err := doc.Search(fsys, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if d != nil && d.IsDir() && name != "." {
 				return fs.SkipDir

@@ -13,10 +13,6 @@ import (
 	"reprise/internal/doc"
 )
 
-// samples are folders of lists that are no work: they are copied from there, or tests read
-// them.
-var samples = []string{"templates", "fixtures", "__fixtures__", "testdata"}
-
 // Find implements reprise.Layout. A family's folders are looked for in every folder of
 // the tree. Where other files may be, a file without any item and without the heading of
 // a list is not one of this family, and neither is one that the project describes itself.
@@ -26,9 +22,6 @@ func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	for _, pattern := range l.family.Lists {
 		top, _, _ := strings.Cut(pattern, "/")
 		for _, dir := range holding[top] {
-			if slices.ContainsFunc(strings.Split(dir, "/"), func(name string) bool { return slices.Contains(samples, name) }) {
-				continue
-			}
 			found, err := l.findIn(fsys, dir, pattern)
 			if err != nil {
 				return nil, err

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // Name is the name of the layout.
@@ -47,7 +48,7 @@ const memoryDir = ".agent-memory"
 // folder `.agent-memory/`.
 func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err := doc.Search(fsys, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if d != nil && d.IsDir() {
 				return fs.SkipDir // the file system reports what cannot be listed

@@ -56,7 +56,7 @@ func (Layout) Name() string { return "longrun" }
 // and for each `.planning/` folder that GSD wrote, anywhere in the tree.
 func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err := doc.Search(fsys, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			// A folder that cannot be listed is reported by the file system.
 			if d != nil && d.IsDir() {

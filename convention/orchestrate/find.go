@@ -86,30 +86,19 @@ type census struct {
 	unread  map[string]error
 }
 
-// foreign are folders whose stories are not work to do: the framework itself, templates,
-// test data.
-var foreign = map[string]bool{
-	".aios-core": true, ".aiox-core": true, ".bmad-core": true, ".nexos-core": true,
-	"templates": true, "template": true, "fixtures": true, "__fixtures__": true, "testdata": true,
-	"node_modules": true, ".git": true,
-}
-
 // survey walks over the names. A folder that cannot be listed is left out; the
 // file system reports it. Anything with the name of a state file or a story is
 // listed; reading it shows whether it is a file.
 func survey(fsys fs.FS) *census {
 	t := &census{unread: map[string]error{}}
 	// The callback never returns an error of its own, so neither does the walk.
-	_ = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+	_ = doc.Search(fsys, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			t.unread[p] = err
 			if d != nil && d.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		}
-		if d.IsDir() && p != "." && foreign[strings.ToLower(d.Name())] {
-			return fs.SkipDir
 		}
 		switch {
 		case shapeOf(p) != noShape:

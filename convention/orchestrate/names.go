@@ -9,9 +9,13 @@ import (
 
 // isStories reports whether a folder holds stories: stories, user-stories,
 // sprint_stories.
-func isStories(name string) bool {
+func isStories(name string) bool { return strings.EqualFold(name, "stories") || likeStories(name) }
+
+// likeStories reports whether a folder is called after stories. What is in it is one only if its own
+// name says so: success-stories are no work.
+func likeStories(name string) bool {
 	low := strings.ToLower(name)
-	return low == "stories" || strings.HasSuffix(low, "-stories") || strings.HasSuffix(low, "_stories")
+	return strings.HasSuffix(low, "-stories") || strings.HasSuffix(low, "_stories")
 }
 
 // storiesRoot returns the outermost folder of stories above a path, or the
@@ -58,18 +62,18 @@ func storyName(p string) (storyFile, bool) {
 	default:
 		return storyFile{}, false
 	}
-	in := suffix
+	in, like := suffix, false
 	for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
 		name := strings.ToLower(path.Base(d))
 		if name == "spec" || name == "qa" {
 			return storyFile{}, false
 		}
-		in = in || isStories(name)
-	}
-	if !in || strings.HasPrefix(base, ".") {
-		return storyFile{}, false
+		in, like = in || name == "stories", like || likeStories(name)
 	}
 	name := stem(low)
+	if in = in || like && (strings.HasPrefix(name, "story") || len(storyKey(p).nums) > 1); !in || strings.HasPrefix(base, ".") {
+		return storyFile{}, false
+	}
 	if isAbout(name) || isTrial(name) {
 		return storyFile{}, false
 	}

@@ -79,7 +79,7 @@ var (
 // Find returns one ref for each feature folder with state of this convention.
 func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+	err := doc.Search(fsys, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if d != nil && d.IsDir() {
 				return fs.SkipDir

@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"path"
 	"sort"
+	"strings"
 	"time"
 
 	"reprise"
@@ -229,11 +230,40 @@ func Index(fsys fs.FS) map[string][]string {
 	return Walk(fsys)
 }
 
+// noRuns are folders that hold no run, whatever is in them: packages of others, what a framework and
+// the tools of agents are made of, what lists are copied from, and what tests read. Tools keep their
+// runs beside these, not in them.
+var noRuns = map[string]bool{
+	"node_modules": true, "vendor": true, ".git": true,
+	"_bmad": true, ".bmad": true, "bmad": true, ".bmad-core": true,
+	".aios-core": true, ".aiox-core": true, ".nexos-core": true,
+	agentsOwn: true, ".cursor": true,
+	"templates": true, "template": true, "fixtures": true, "__fixtures__": true, "testdata": true,
+}
+
+// agentsOwn is where Claude Code has its settings, and checkouts of the project.
+const agentsOwn, checkouts = ".claude", "worktrees"
+
+// Search walks a tree as fs.WalkDir does, without the folders that hold no run. It is how every
+// convention looks for its runs.
+func Search(fsys fs.FS, fn fs.WalkDirFunc) error {
+	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if name != "." && d != nil && d.IsDir() {
+			base := strings.ToLower(d.Name())
+			within := path.Base(path.Dir(name)) == agentsOwn && base != checkouts
+			if within || noRuns[base] && base != agentsOwn {
+				return fs.SkipDir
+			}
+		}
+		return fn(name, d, err)
+	})
+}
+
 // Walk walks a tree and gives for each name in it the folders that hold it. A folder that
 // cannot be listed is left out; the file system reports it.
 func Walk(fsys fs.FS) map[string][]string {
 	holding := map[string][]string{}
-	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	_ = Search(fsys, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && (d == nil || d.IsDir()):
 			return fs.SkipDir
