@@ -1,143 +1,127 @@
+//go:build unix
+
 package cli_test
 
 import (
-	"fmt"
-	"io/fs"
+	"bytes"
+	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
-	"testing/fstest"
-	"unicode"
+	"time"
 
-	evil "reprise/internal/hostile"
+	"golang.org/x/tools/txtar"
+
+	"reprise/internal/hostile"
 	"reprise/internal/sample"
-	"reprise/project"
 )
 
-// TestX9_hostile_text_on_the_terminal shows projects with hostile text in their
-// fields with every command that shows runs, plain and as JSON. REPRISE_ALL=1
-// takes every value.
-func TestX9_hostile_text_on_the_terminal(t *testing.T) {
-	t.Parallel()
-	sample.Drawn(t)
-	nth := 41
-	if os.Getenv("REPRISE_ALL") != "" {
-		nth = 1
-	}
-	for _, layout := range []string{"autoclaude", "eventrun", "longrun", "gsd", "orchestrate", "specloop"} {
-		t.Run(layout, func(t *testing.T) {
-			t.Parallel()
-			tree := fstest.MapFS{}
-			root := os.DirFS("../../examples/" + layout)
-			err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
-				if err != nil || d.IsDir() {
-					return err
-				}
-				data, err := fs.ReadFile(root, p)
-				tree[p] = &fstest.MapFile{Data: data}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range evil.Mutate(tree, len(layout), nth) {
-				showHostile(t, m)
-			}
-		})
-	}
+// looking are the commands that only look at a project.
+var looking = [][]string{{"status"}, {"status", "--json"}, {"check"}, {"check", "--json"}, {"brief"}, {"log"}, {"report"}, {"detect"}, {"resume", "--dry-run"}}
+
+// stores are places of what agent CLIs write down, in a home folder; DIR stands for the project.
+var stores = []string{
+	".claude/projects/DIR/0b1c2d3e-0000-4000-8000-000000000001.jsonl", ".claude/sessions/4242.json", ".codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-0b1c2d3e-0000-4000-8000-000000000001.jsonl",
+	".gemini/projects.json", ".copilot/session-state/0b1c2d3e-0000-4000-8000-000000000001/events.jsonl", ".local/share/opencode/opencode.db", ".cursor/chats/a/b/store.db",
 }
 
-// hostileAgent keeps what it is started with, and makes what it should.
-const hostileAgent = `n=$(ls "$KEEP" | wc -l); mkdir -p "$KEEP/$n"
-printf '%s\n' "$0" "$@" > "$KEEP/$n/argv"; pwd > "$KEEP/$n/cwd"; env > "$KEEP/$n/env"; cat > "$KEEP/$n/prompt"
-exit 0
-`
-
-func showHostile(t *testing.T, m evil.Mutation) {
-	t.Helper()
-	around := t.TempDir()
-	dir, keep := filepath.Join(around, "project"), filepath.Join(around, "keep")
-	for name, file := range m.FS {
-		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+// T8: whatever is in the place of a file that a look reads, it ends in time and in little memory. The
+// processor time of the program is measured, so that a busy machine does not count.
+func TestT8_a_look_at_a_hostile_tree_ends_in_time(t *testing.T) {
+	t.Parallel()
+	var archives []string
+	for _, pattern := range []string{"*/testdata/scenarios/*.txtar", "*/testdata/scenarios/*/*.txtar"} {
+		found, err := filepath.Glob(filepath.Join("../../convention", pattern))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, file.Data, 0o644); err != nil {
+		archives = append(archives, found...)
+	}
+	turn, i, known := sample.Every(t, 200), 0, map[string]bool{}
+	for _, archive := range archives {
+		ar, err := txtar.ParseFile(archive)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for name, text := range map[string]string{
-		"agent.sh":                    hostileAgent,
-		"config/reprise/reprise.yaml": fmt.Sprintf("agents:\n  rec: {command: [sh, %q, one, two], env: {KEEP: %q}}\nroles: {default: rec}\nattempts: 1\nbackoff: 1ms\n", filepath.Join(around, "agent.sh"), keep),
-		"keep/.begun":                 "",
-	} {
-		name = filepath.Join(around, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
+		places := []string{}
+		for _, f := range ar.Files {
+			key := filepath.Dir(archive) + " " + filepath.Base(f.Name)
+			if f.Name != "want" && !strings.ContainsAny(f.Name, "?") && !strings.HasSuffix(f.Name, "/") && !known[key] {
+				known[key] = true
+				places = append(places, f.Name)
+			}
 		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		if len(places) > 0 {
+			places = append(places, ".gitignore", ".reprise/journal/a.jsonl", ".reprise/lease", "reprise.yaml")
+			for _, s := range stores {
+				places = append(places, "HOME/"+s)
+			}
 		}
-	}
-	env := map[string]string{
-		"REPRISE_NOW": "2026-03-01T12:00:00Z", "COLUMNS": "100", "HOME": filepath.Join(around, "home"),
-		"XDG_CONFIG_HOME": filepath.Join(around, "config"), "XDG_STATE_HOME": filepath.Join(around, "state"),
-	}
-	res, err := project.Read(t.Context(), dir, project.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := [][]string{{"status", "--all", dir}, {"status", "--json", dir}}
-	for i, r := range res.Runs {
-		if i == 2 {
-			break
-		}
-		for _, args := range [][]string{
-			{"check", "--dir", dir, r.ID}, {"check", "--json", "--dir", dir, r.ID}, {"detect", "--dir", dir, r.ID}, {"log", "--dir", dir, r.ID},
-			{"resume", "--dry-run", "--mode", "autopilot", "--dir", dir, r.ID}, {"resume", "--dry-run", "--json", "--mode", "autopilot", "--dir", dir, r.ID},
-			{"resume", "--mode", "autopilot", "--dir", dir, r.ID}, {"resume", "--json", "--mode", "autopilot", "--dir", dir, r.ID},
-			{"answer", "--list", "--dir", dir, r.ID},
-		} {
-			calls = append(calls, args)
-		}
-	}
-	for _, args := range calls {
-		stdout, stderr, code := run(t, env, args...)
-		if code == 70 || strings.Contains(stderr, "goroutine") {
-			t.Errorf("%q: %q ends with %d: %s", m.Name, args, code, stderr)
-		}
-		if code == 2 && strings.Contains(stderr, "unknown") {
-			t.Fatalf("%q: %s", args, stderr)
-		}
-		for _, r := range stdout + stderr {
-			if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r >= 0xe0000 && r < 0xe1000) {
-				t.Errorf("%q: %U in what %q prints", m.Name, r, args)
-				break
+		for _, place := range places {
+			for _, odd := range hostile.Odds {
+				if i++; !turn(i) {
+					continue
+				}
+				lookAt(t, ar, archive, place, odd)
 			}
 		}
 	}
-	launched, err := filepath.Glob(filepath.Join(keep, "*", "argv"))
-	if err != nil {
+	t.Logf("%d cases", i)
+}
+
+func lookAt(t *testing.T, ar *txtar.Archive, archive, place string, odd hostile.Odd) {
+	t.Helper()
+	top := t.TempDir()
+	root, home := filepath.Join(top, "p"), filepath.Join(top, "h")
+	write := func(name string, data []byte) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.MkdirAll(home, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range ar.Files {
+		if name, _, _ := strings.Cut(f.Name, "?"); name != "want" && !strings.HasSuffix(name, "/") {
+			write(filepath.Join(root, name), f.Data)
+		}
+	}
+	at := filepath.Join(root, place)
+	if in, ok := strings.CutPrefix(place, "HOME/"); ok {
+		at = filepath.Join(home, strings.ReplaceAll(in, "DIR", strings.ReplaceAll(root, "/", "-")))
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.RemoveAll(at)); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range launched {
-		argv, err := os.ReadFile(name)
-		if want := filepath.Join(around, "agent.sh") + "\none\ntwo\n"; err != nil || string(argv) != want {
-			t.Errorf("%q: argv %q, want %q", m.Name, argv, want)
-		}
-		cwd, err := os.ReadFile(filepath.Join(filepath.Dir(name), "cwd"))
-		if err != nil || !strings.HasPrefix(string(cwd), dir) {
-			t.Errorf("%q: started in %q", m.Name, cwd)
-		}
+	if err := odd.Make(at); err != nil {
+		t.Logf("no %s here: %v", odd.Name, err)
+		return
 	}
-	// Commands in values would have left a file of this name.
-	for _, place := range []string{dir, around, "."} {
-		if _, err := os.Lstat(filepath.Join(place, evil.Mark)); err == nil {
-			t.Errorf("%q: %s was made in %s", m.Name, evil.Mark, place)
+	for _, args := range looking {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		cmd := exec.CommandContext(ctx, "reprise", args...)
+		var out bytes.Buffer
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = root, &out, &out, time.Second
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir()}
+		_ = cmd.Run() // its code tells of the run
+		hung := ctx.Err() != nil
+		cancel()
+		used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		if !ok {
+			t.Fatal("the machine does not say what a program used")
 		}
-	}
-	if _, err := os.Lstat(filepath.Join(around, "home")); err == nil {
-		t.Errorf("%q: something was written to HOME", m.Name)
+		took, most := time.Duration(used.Utime.Nano()+used.Stime.Nano()), 5*time.Second
+		if slices.Contains(args, "check") || slices.Contains(args, "resume") {
+			most = 20 * time.Second
+		}
+		// On Linux, the only system where it is asserted, it is counted in KiB.
+		if mb := used.Maxrss >> 10; hung || took > most || mb > 200 || bytes.Contains(out.Bytes(), []byte("panic")) || bytes.Contains(out.Bytes(), []byte("goroutine ")) {
+			t.Errorf("%s: %s in the place of %s: %v: %v of processor time, %d MB, %v\n%.600s", archive, odd.Name, place, args, took, mb, cmd.ProcessState, out.String())
+		}
 	}
 }
