@@ -66,6 +66,9 @@ type Decision struct {
 	// Waits are the steps that wait for an answer, if every question concerns a single
 	// step. Work that does not depend on them may proceed.
 	Waits []string
+	// Busy says that someone is at work, on it or beside it, and that nothing else keeps it
+	// from being started.
+	Busy bool
 	// Holder is who keeps the run from being started by working on something else in the
 	// project; nil if nothing but that run itself decides.
 	Holder *Owner

@@ -22,10 +22,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	live := r.Owner != nil && o.Owners[r.Owner.Source].Life == Alive
 	switch {
 	case live:
-		why := "it is being worked on: " + o.Owners[r.Owner.Source].Reason
-		if r.Owner.Dir != "" {
-			why = fmt.Sprintf("it is being worked on in %s: %s", r.Owner.Dir, o.Owners[r.Owner.Source].Reason)
-		}
+		why := r.working()
 		if r.Owner.Orphan {
 			why = fmt.Sprintf("the one who worked on it is gone, but what it started still runs: process %d (%q)", r.Owner.PID, r.Owner.Agent)
 		}
@@ -440,8 +437,9 @@ func (d *Decision) ask(r *Run) {
 	}
 }
 
+// refuse leaves a run alone because someone is at work.
 func (d *Decision) refuse(s State, why string) {
-	d.Action, d.State, d.Verdict, d.Point, d.Units = Refuse, s, BlockedVerdict, nil, nil
+	d.Action, d.State, d.Verdict, d.Busy, d.Point, d.Units = Refuse, s, BlockedVerdict, true, nil, nil
 	d.Reasons = append([]string{why}, d.Reasons...)
 }
 

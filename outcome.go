@@ -24,7 +24,7 @@ func (d Decision) Outcome() Outcome {
 	switch {
 	case d.Action == Repair || d.State == Unreadable:
 		return OutcomeUnreadable
-	case d.Action == Refuse && (d.State == Running || d.Holder != nil):
+	case d.held():
 		return OutcomeHeld
 	case d.Action == Finish && !d.Contested():
 		return OutcomeNothing
@@ -41,6 +41,9 @@ func (d Decision) Outcome() Outcome {
 	}
 	return OutcomeOK
 }
+
+// held reports whether nothing is started because someone is at work.
+func (d Decision) held() bool { return d.Action == Refuse && (d.State == Running || d.Busy) }
 
 // Stuck tells what a person does to a run of which nothing can be started, chosen or answered
 // until its files are changed, and where they say so: the first open step, "" if none is, or what

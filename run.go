@@ -329,11 +329,7 @@ func (o *Owner) Holds() string {
 		return fmt.Sprintf("waits: what %s started still runs: process %d", cmp.Or(o.Run, "a dead reprise"), o.PID)
 	}
 	what := cmp.Or(o.Run, "something else in this project")
-	since := ""
-	if !o.StartedAt.IsZero() {
-		since = " since " + o.StartedAt.UTC().Format("2006-01-02 15:04 MST")
-	}
-	return fmt.Sprintf("waits: %s is being worked on%s, by process %d", what, since, o.PID)
+	return fmt.Sprintf("waits: %s is being worked on%s, by process %d", what, since(o.StartedAt), o.PID)
 }
 
 // Clone returns a copy that can be changed without changing the original: its steps and

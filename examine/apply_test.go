@@ -57,7 +57,7 @@ func TestX5_what_is_known_of_an_owner_replaces_its_marker(t *testing.T) {
 	t.Parallel()
 	for life, want := range map[reprise.Life]string{
 		0:                   "warning owner-marker run.lock",
-		reprise.Alive:       "blocking live-owner 004-secrets",
+		reprise.Alive:       "info live-owner 004-secrets",
 		reprise.Dead:        "info stale-owner-marker 004-secrets",
 		reprise.LifeUnknown: "warning owner-marker 004-secrets",
 	} {

@@ -285,14 +285,15 @@ func TestX5_owners_and_other_workflows(t *testing.T) {
 		})
 	}
 	for _, c := range []caseOf{
-		{"alive", reprise.CodeLiveOwner, quiet().owner(reprise.Alive), blocking, `"agent-7" process 4242 on "box" is working on it: the process table says so`},
+		{"alive", reprise.CodeLiveOwner, quiet().owner(reprise.Alive), info, `"agent-7" process 4242 on "box" is working on it: the process table says so`},
+		{"left behind", reprise.CodeLiveOwner, quiet().owner(reprise.Alive).with(func(s *scene) { s.r.Owner.Orphan = true }), warning, "is left over from an earlier attempt and still running"},
 		{"dead", reprise.CodeLiveOwner, quiet().owner(reprise.Dead), 0, ""},
 		{"dead", reprise.CodeStaleMarker, quiet().owner(reprise.Dead), info, "is left over: the process table says so"},
 		{"alive", reprise.CodeStaleMarker, quiet().owner(reprise.Alive), 0, ""},
 		{"unknown", reprise.CodeOwnerMarker, quiet().owner(reprise.LifeUnknown), warning, "is unknown: the process table says so"},
 		{"unknown", reprise.CodeStaleMarker, quiet().owner(reprise.LifeUnknown), 0, ""},
 		{"nobody looked", reprise.CodeOwnerMarker, quiet().owner(0), 0, ""},
-		{"no name", reprise.CodeLiveOwner, quiet().owner(reprise.Alive).with(func(s *scene) { *s.r.Owner = reprise.Owner{Source: s.r.Owner.Source} }), blocking, "an owner without a name"},
+		{"no name", reprise.CodeLiveOwner, quiet().owner(reprise.Alive).with(func(s *scene) { *s.r.Owner = reprise.Owner{Source: s.r.Owner.Source} }), info, "an owner without a name"},
 
 		{"started later", reprise.CodeConcurrent, other(func(*reprise.Run) {}), blocking, "was active later than this run"},
 		{"older", reprise.CodeConcurrent, other(func(p *reprise.Run) { p.LastActivity = now.Add(-48 * time.Hour) }), info, "an older workflow"},

@@ -66,8 +66,8 @@ var table = sync.OnceValue(func() []Check {
 	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
 	checks := []Check{
 		{reprise.CodeUndoCutOff, blocking, "An `undo` was started in the project and did not finish, so its files are in part from another time: the same undo finishes it.", false, nil},
-		{reprise.CodeLiveOwner, blocking, "A live process holds the run; a second resume would do the work twice.", false, liveOwner},
-		{reprise.CodeSessionLive, blocking, "An agent session is working in the run's folder, or a command it started still runs there; an open but idle session is a warning, and the run does not continue automatically until you say so.", false, sessionLive},
+		{reprise.CodeLiveOwner, info, "A live process holds the run: nothing is started beside it, and nothing is wrong; a warning for a process that a dead engine left behind.", false, liveOwner},
+		{reprise.CodeSessionLive, info, "An agent session is working in the run's folder, or a command it started still runs there: nothing is started beside it, and nothing is wrong; an open but idle session is a warning, and the run does not continue automatically until you say so.", false, sessionLive},
 		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is only info if it is older.", false, begun(concurrent)},
 		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is unfinished in the checkout; it is a warning if the run works in another checkout.", false, inGit(gitOperation)},
 		{reprise.CodeIndexLock, blocking, "Git's index, head or branch is locked, so nothing can be committed; a warning for a run that works in a checkout of its own.", false, inGit(indexLock)},

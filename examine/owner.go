@@ -52,8 +52,10 @@ func liveOwner(r *reprise.Run, o *World) []reprise.Finding {
 		return nil
 	}
 	if r.Owner.Orphan {
-		return ownerFinding(r, "%s is left over from an earlier attempt and still running", life.Reason,
+		left := ownerFinding(r, "%s is left over from an earlier attempt and still running", life.Reason,
 			"wait until it ends; `reprise resume --stop-orphans` stops it")
+		left[0].Severity = reprise.Warning
+		return left
 	}
 	what := "%s is working on it"
 	if r.Owner.Dir != "" {

@@ -25,9 +25,9 @@ func TestSessions_beside_a_run(t *testing.T) {
 	}
 	push := reprise.EffectRemoteGit
 	for _, c := range []caseOf{
-		{"at work", reprise.CodeSessionLive, live(func(*reprise.Session) {}), blocking, `a "claude" session is working in ".": seen`},
-		{"at work in a subfolder", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Dir = "web" }), blocking, "is working"},
-		{"in a call", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Ended, s.Calls = true, []reprise.Call{{Effect: push}} }), blocking, "is working"},
+		{"at work", reprise.CodeSessionLive, live(func(*reprise.Session) {}), info, `a "claude" session is working in ".": seen`},
+		{"at work in a subfolder", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Dir = "web" }), info, "is working"},
+		{"in a call", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Ended, s.Calls = true, []reprise.Call{{Effect: push}} }), info, "is working"},
 		{"elsewhere", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Dir = "../other" }), 0, ""},
 		{"the one that asks", reprise.CodeSessionLive, live(func(s *reprise.Session) { s.Caller = true }), 0, ""},
 		{"over", reprise.CodeSessionLive, session(func(*reprise.Session) {}), 0, ""},

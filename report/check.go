@@ -258,6 +258,7 @@ func newFailure(f reprise.Failure) Failure {
 func NewJudged(r *reprise.Run, d reprise.Decision) Run {
 	run := NewRun(r)
 	run.State, run.Verdict, run.Action = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone), d.Action
+	run.Standing = d.Standing()
 	if as := r.Shown(run.State); as != run.State {
 		run.ListedAs = as
 	}

@@ -33,26 +33,27 @@ type Status struct {
 
 // Run is one workflow.
 type Run struct {
-	Layout       string          `json:"layout" jsonschema:"the on-disk convention: longrun, orchestrate, eventrun, autoclaude, specloop"`
-	ID           string          `json:"id" jsonschema:"what a person calls it; works as an argument"`
-	Path         string          `json:"path" jsonschema:"the file or folder that holds it, relative to root, with slashes"`
-	Project      string          `json:"project,omitempty" jsonschema:"the folder below root whose project it belongs to; absent for root itself"`
-	Kind         string          `json:"kind" jsonschema:"the sort of workflow"`
-	Title        string          `json:"title"`
-	State        reprise.State   `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
-	ListedAs     reprise.State   `json:"listed_as,omitzero" jsonschema:"the state whose runs it is listed with, where that is not its own: what was cut off here and waits for an answer stands with what was interrupted"`
-	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered; wait where no problem was found and a limit has to end first"`
-	Progress     Progress        `json:"progress"`
-	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
-	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
-	Limit        string          `json:"limit,omitempty" jsonschema:"what was said of that limit or outage; absent if nothing was"`
-	Action       reprise.Action  `json:"action,omitzero" jsonschema:"what is to be done about it; absent where the run was not judged"`
-	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended step first"`
-	Says         string          `json:"says,omitempty" jsonschema:"what comes next or is waited for, in the words that status has for it; absent from other commands, and where nothing comes next"`
-	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
-	Asks         []Question      `json:"asks,omitempty" jsonschema:"what resuming it asks a person before anything else, and is not on record yet; absent if nothing"`
-	Findings     []Finding       `json:"findings"`
-	Cost         *Cost           `json:"cost,omitempty" jsonschema:"what it used; absent without --cost"`
+	Layout       string           `json:"layout" jsonschema:"the on-disk convention: longrun, orchestrate, eventrun, autoclaude, specloop"`
+	ID           string           `json:"id" jsonschema:"what a person calls it; works as an argument"`
+	Path         string           `json:"path" jsonschema:"the file or folder that holds it, relative to root, with slashes"`
+	Project      string           `json:"project,omitempty" jsonschema:"the folder below root whose project it belongs to; absent for root itself"`
+	Kind         string           `json:"kind" jsonschema:"the sort of workflow"`
+	Title        string           `json:"title"`
+	State        reprise.State    `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
+	ListedAs     reprise.State    `json:"listed_as,omitzero" jsonschema:"the state whose runs it is listed with, where that is not its own: what was cut off here and waits for an answer stands with what was interrupted"`
+	Verdict      reprise.Verdict  `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered; wait where no problem was found and a limit has to end first"`
+	Standing     reprise.Standing `json:"standing,omitempty" jsonschema:"the verdict in the word that people are shown: running where someone is at work on it and waits where it is beside it, although nothing may be started; asks where a person is needed first; none, or else as verdict; absent where it was not judged"`
+	Progress     Progress         `json:"progress"`
+	LastActivity *time.Time       `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
+	Until        *time.Time       `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
+	Limit        string           `json:"limit,omitempty" jsonschema:"what was said of that limit or outage; absent if nothing was"`
+	Action       reprise.Action   `json:"action,omitzero" jsonschema:"what is to be done about it; absent where the run was not judged"`
+	Next         []Unit           `json:"next" jsonschema:"what may be started now, the recommended step first"`
+	Says         string           `json:"says,omitempty" jsonschema:"what comes next or is waited for, in the words that status has for it; absent from other commands, and where nothing comes next"`
+	Questions    []Question       `json:"questions" jsonschema:"what a person was asked and has not answered"`
+	Asks         []Question       `json:"asks,omitempty" jsonschema:"what resuming it asks a person before anything else, and is not on record yet; absent if nothing"`
+	Findings     []Finding        `json:"findings"`
+	Cost         *Cost            `json:"cost,omitempty" jsonschema:"what it used; absent without --cost"`
 }
 
 // Progress counts units.

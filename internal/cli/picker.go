@@ -66,7 +66,7 @@ func (a *app) picker(ctx context.Context, found *project.Judgement, list []judge
 	names, verdicts, projects := 0, 0, 0
 	for _, j := range list {
 		names = max(names, min(32, width(plain(j.name))))
-		verdicts = max(verdicts, width(verdictWord(j.d)))
+		verdicts = max(verdicts, width(standingWord(j.d)))
 		projects = max(projects, min(20, width(plain(j.run.Project))))
 	}
 	shows := func(j judged) (text, title string) {
@@ -74,7 +74,7 @@ func (a *app) picker(ctx context.Context, found *project.Judgement, list []judge
 		if projects > 0 {
 			text += pad(clip(j.run.Project, projects), projects) + "  "
 		}
-		text += pad(j.run.Progress().Words("/"), 7) + pad(verdictWord(j.d), verdicts) + "  " + cmp.Or(nextWords(j.run, j.d), "-")
+		text += pad(j.run.Progress().Words("/"), 7) + pad(standingWord(j.d), verdicts) + "  " + cmp.Or(nextWords(j.run, j.d), "-")
 		title = formOf(j.run.Kind).name + ", " + v.since(j)
 		if own := ownTitle(j.run); own != "" {
 			title += ": " + own

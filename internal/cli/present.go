@@ -232,7 +232,10 @@ func (p *page) confirmation(j judged) {
 // failure says why nothing was resumed and what to do about it.
 func (p *page) failure(j judged, action string) {
 	title := "Cannot resume now"
-	if p.asking {
+	switch {
+	case j.d.Standing() == reprise.StandsRunning:
+		title = "Already being worked on"
+	case p.asking:
 		title = "Resume failed"
 	}
 	p.banner(title)
@@ -265,7 +268,7 @@ func (p *page) candidates(list []judged) {
 			p.line("%s%s", indent, fit(title, p.columns-len(indent)))
 		}
 		mark, text := verdict(j)
-		p.marked(indent, mark, verdictColours[j.d.Verdict], text, linesTitle)
+		p.marked(indent, mark, standingColours[j.d.Standing()], text, linesTitle)
 	}
 	if p.asking {
 		p.question(fmt.Sprintf("Which would you like to resume? (1-%d, or \"none\" to start fresh)", len(list)))

@@ -68,7 +68,7 @@ func (p *page) headline(j judged) {
 		p.line("  %s", fit(title, p.columns-2))
 	}
 	mark, text := verdict(j)
-	p.marked("", mark, verdictColours[j.d.Verdict], text, linesSource)
+	p.marked("", mark, standingColours[j.d.Standing()], text, linesSource)
 }
 
 // ways prints the ways to continue under a title that says what they lead to.
@@ -388,7 +388,7 @@ func (p *page) uninterrupted(res *project.Judgement) {
 	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(states(res, res.Runs))))
 	for _, j := range contested(res) {
 		mark, text := verdict(j)
-		p.marked("", mark, verdictColours[j.d.Verdict], j.name+": "+text+"; "+checkOf(j.name)+" shows more", linesSource)
+		p.marked("", mark, standingColours[j.d.Standing()], j.name+": "+text+"; "+checkOf(j.name)+" shows more", linesSource)
 	}
 	p.gap()
 	names := reprise.Names(res.Runs)

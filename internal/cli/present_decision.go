@@ -263,5 +263,5 @@ func (p *page) notice(x reprise.Finding, brief bool) {
 // verdictAgain repeats the verdict at the end of a report, where the reader is looking.
 func (p *page) verdictAgain(j judged) {
 	mark, text := verdict(j)
-	p.marked("", mark, verdictColours[j.d.Verdict], cmp.Or(clip(j.name, 40), j.run.ID)+": "+text, 1)
+	p.marked("", mark, standingColours[j.d.Standing()], cmp.Or(clip(j.name, 40), j.run.ID)+": "+text, 1)
 }

@@ -137,7 +137,7 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 		cells := row{
 			colState: symbols[d.State] + " " + words(d.State), colProject: fit(plain(cmp.Or(r.Project, ".")), max(12, p.columns/5)),
 			colName: fit(plain(names[r]), max(12, p.columns/4)), colLayout: r.Layout,
-			colAge: p.age(r), colVerdict: verdictWord(d), colNext: cmp.Or(nextWords(r, d), "-"),
+			colAge: p.age(r), colVerdict: standingWord(d), colNext: cmp.Or(nextWords(r, d), "-"),
 		}
 		if done := r.Progress(); done.Total > 0 {
 			cells[colDone] = done.Words("/")

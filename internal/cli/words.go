@@ -137,8 +137,8 @@ var statusMarks = map[reprise.Status]string{
 var (
 	severityMarks   = map[reprise.Severity]string{reprise.Info: "·", reprise.Warning: "!", reprise.Blocking: "✗"}
 	severityColours = map[reprise.Severity]string{reprise.Blocking: red, reprise.Warning: yellow}
-	verdictMarks    = map[reprise.Verdict]string{reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·", reprise.UncheckedVerdict: "·", reprise.WaitVerdict: "·"}
-	verdictColours  = map[reprise.Verdict]string{reprise.Safe: green, reprise.Caution: yellow, reprise.BlockedVerdict: red}
+	standingMarks   = map[reprise.Standing]string{reprise.StandsRunning: "●", "safe": "✓", "caution": "!", reprise.StandsAsking: "?", "blocked": "✗"}
+	standingColours = map[reprise.Standing]string{reprise.StandsRunning: green, "safe": green, "caution": yellow, reprise.StandsAsking: yellow, "blocked": red}
 )
 
 // states counts runs of a project by their state.
@@ -196,7 +196,7 @@ func (p *page) since(j judged) string {
 
 // verdict says in one sentence whether resuming is safe.
 func verdict(j judged) (mark, text string) {
-	mark = verdictMarks[j.d.Verdict]
+	mark = cmp.Or(standingMarks[j.d.Standing()], "·")
 	switch {
 	case j.d.Contested() && j.d.Verdict == reprise.BlockedVerdict:
 		return mark, fmt.Sprintf("MARKED COMPLETE, but %s must be resolved first", count(j.plan.Validation.Conflicts, "problem"))
@@ -207,10 +207,10 @@ func verdict(j judged) (mark, text string) {
 			return "✓", fmt.Sprintf("COMPLETE: nothing is left to do; %s skipped", count(n, "step"))
 		}
 		return "✓", "COMPLETE: nothing is left to do"
-	case j.d.Holder != nil:
-		return mark, "WAITS" + strings.TrimPrefix(j.d.Reason(), "waits")
-	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
-		return mark, "BLOCKED: it is running; a second one would do its work twice"
+	case j.d.Standing() == reprise.StandsRunning:
+		return mark, "RUNNING: nothing is to be done until it ends; a second one would do its work twice"
+	case j.d.Standing() == reprise.StandsWaiting:
+		return mark, "WAITS: " + strings.TrimPrefix(j.d.Reason(), "waits: ")
 	case j.d.Action == reprise.Repair:
 		return mark, "BLOCKED: its files do not show where it stands; repair them first"
 	case j.d.Verdict == reprise.BlockedVerdict:
@@ -239,16 +239,12 @@ func verdict(j judged) (mark, text string) {
 	return mark, "NOTHING TO RESUME"
 }
 
-// verdictWord is the verdict in a table. A run that needs its user first asks, whatever
-// else there is to look at.
-func verdictWord(d reprise.Decision) string {
-	switch {
-	case d.Verdict == 0 || d.Verdict == reprise.VerdictNone:
-		return "-"
-	case d.Action == reprise.Ask && d.Verdict != reprise.BlockedVerdict:
-		return "asks"
+// standingWord is a decision in a table.
+func standingWord(d reprise.Decision) string {
+	if w := d.Standing(); w != reprise.StandsNone {
+		return string(w)
 	}
-	return d.Verdict.String()
+	return "-"
 }
 
 // cautions names what to look at first.
