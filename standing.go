@@ -61,18 +61,15 @@ func (r *Run) working() string {
 	if o.Dir != "" {
 		text += " in " + o.Dir
 	}
-	text += since(o.StartedAt)
-	var who []string
-	if o.Agent != "" {
-		who = append(who, o.Agent)
+	switch {
+	case o.Agent != "" && o.PID > 0:
+		text += fmt.Sprintf(" by %s (process %d)", o.Agent, o.PID)
+	case o.Agent != "":
+		text += " by " + o.Agent
+	case o.PID > 0:
+		text += fmt.Sprintf(" by process %d", o.PID)
 	}
-	if o.PID > 0 {
-		who = append(who, fmt.Sprintf("process %d", o.PID))
-	}
-	if len(who) > 0 {
-		text += ", by " + strings.Join(who, ", ")
-	}
-	return text
+	return text + since(o.StartedAt)
 }
 
 // since is the time from which on something lasts, behind a sentence; "" if it is unknown.

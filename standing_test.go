@@ -37,8 +37,8 @@ func TestX1_running_is_not_an_error(t *testing.T) {
 		outcome reprise.Outcome
 		reason  string
 	}{
-		"a step":      {owned(run(reprise.Interrupted, done, busy), owner), alive, "running", reprise.OutcomeHeld, "b is being worked on since 2026-03-01 09:00 UTC, by reprise, process 7"},
-		"many steps":  {owned(run(reprise.Interrupted, busy, busy, busy, busy), owner), alive, "running", reprise.OutcomeHeld, "a, b, c and 1 more are being worked on since 2026-03-01 09:00 UTC, by reprise, process 7"},
+		"a step":      {owned(run(reprise.Interrupted, done, busy), owner), alive, "running", reprise.OutcomeHeld, "b is being worked on by reprise (process 7) since 2026-03-01 09:00 UTC"},
+		"many steps":  {owned(run(reprise.Interrupted, busy, busy, busy, busy), owner), alive, "running", reprise.OutcomeHeld, "a, b, c and 1 more are being worked on by reprise (process 7) since 2026-03-01 09:00 UTC"},
 		"little said": {owned(run(reprise.Interrupted, done), reprise.Owner{Source: at, Dir: "../x"}), alive, "running", reprise.OutcomeHeld, "it is being worked on in ../x"},
 		"a session":   {run(reprise.Interrupted, busy), session, "running", reprise.OutcomeHeld, "a session of claude is at work in the same folder: seen"},
 		"not begun":   {run(reprise.NotStarted, reprise.Pending), session, "waits", reprise.OutcomeHeld, "a session of claude is at work in the same folder: seen"},

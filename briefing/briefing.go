@@ -64,6 +64,7 @@ type Briefing struct {
 	Run      reprise.Ref
 	For      string
 	Unasked  bool
+	AtWork   bool // someone is at work on it now
 	Sections []report.BriefSection
 	// Notes are about the CLI that reads it, in words of ours.
 	Notes []string
@@ -116,7 +117,7 @@ func Make(in Input) Briefing {
 	g.next()
 	g.doNot()
 	g.others()
-	b := Briefing{Run: in.Run.Ref, For: in.For, Unasked: in.Unasked, Notes: g.notes()}
+	b := Briefing{Run: in.Run.Ref, For: in.For, Unasked: in.Unasked, AtWork: in.Decision.State == reprise.Running, Notes: g.notes()}
 	// The fewer and the shorter the items, the more sections stay whole.
 	for percent, clip := 100, longest; ; percent, clip = percent*3/4, max(clip*3/4, 60) {
 		b.Sections = g.sections(percent, clip)
@@ -204,6 +205,7 @@ func (b Briefing) Data() []reprise.Data {
 // What the reader of a briefing has to do with the work.
 const (
 	takeOver = "You take over work that another session began and did not finish."
+	atWork   = "Someone else is at work on this right now. Do not take it over, and leave its files alone."
 	beside   = `Another session began work in this project and did not finish it. You have not been asked to continue it: mention it to
 the person in a sentence, then do what you are asked. If they want it continued, ` + "`reprise resume`" + ` does that with
 checks, or begin at the next step below.`
@@ -216,7 +218,10 @@ func (b Briefing) Text() string {
 	}))
 	var out strings.Builder
 	intro := takeOver
-	if b.Unasked {
+	switch {
+	case b.AtWork:
+		intro = atWork
+	case b.Unasked:
 		intro = beside
 	}
 	fmt.Fprintf(&out, `# Briefing: where the work stands

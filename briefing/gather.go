@@ -145,7 +145,11 @@ func (g *gathering) attempts() {
 		if ev, ok := held[step]; ok && open[step].Attempt == ev.Attempt {
 			g.add(Progress, fmt.Sprintf("%s: attempt %d ended well and its work is not committed: %s; `reprise resume` commits it, and it must not be done again", step, ev.Attempt, ev.Text), journal(ev.Seq))
 		} else if ev, ok := open[step]; ok {
-			g.add(Unknown, ev.Unended(), journal(ev.Seq))
+			if g.Decision.State == reprise.Running {
+				g.add(Progress, fmt.Sprintf("%s: attempt %d is under way", step, ev.Attempt), journal(ev.Seq))
+			} else {
+				g.add(Unknown, ev.Unended(), journal(ev.Seq))
+			}
 		}
 		if ev, ok := cut[step]; ok {
 			g.add(Progress, fmt.Sprintf("%s: attempt %d was cut off: %s", step, ev.Attempt, ev.Text), journal(ev.Seq))
@@ -278,7 +282,11 @@ func (g *gathering) next() {
 	} else if d.Action == reprise.Start {
 		g.add(Next, "nothing has to be started: resuming settles what is left", g.Run.Path)
 	} else {
-		g.add(Next, "nothing may be started: "+d.Action.String(), g.Run.Path)
+		why := d.Action.String()
+		if d.State == reprise.Running {
+			why = "it is running"
+		}
+		g.add(Next, "nothing may be started: "+why, g.Run.Path)
 	}
 	for _, q := range d.Unanswered(g.Run) {
 		if g.Run.Question(q.ID) == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"reprise"
 	"reprise/convention"
@@ -134,6 +135,9 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		n := len(entries)
 		if working := n > 0 && (works(home.holder, &entries[n-1]) || home.begins(entries)); working || len(v.History.Open()) > 0 {
 			takeOwner(r, home, durable.LockPath, working, opts)
+			if o := r.Owner; o != nil && o.StartTicks != 0 && o.StartTicks == home.holder.StartTicks {
+				o.StartedAt = since(entries, home.holder)
+			}
 		}
 		if stands && r.Gone() == nil {
 			tellStand(store, s.account, r)
@@ -262,6 +266,16 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 	}
 }
 
+// since is when the holder of the lease began to record what it does, zero if it did not.
+func since(entries []journal.Entry, holder durable.Holder) time.Time {
+	for i := range entries {
+		if entries[i].Generation == holder.Generation {
+			return entries[i].Event.At
+		}
+	}
+	return time.Time{}
+}
+
 // tellHeld adds to the other runs of the project who works on one of them, or on something else,
 // or what still runs of a dead engine.
 func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run]logged, opts JudgeOptions) {
@@ -283,8 +297,7 @@ func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run
 		if n := len(entries); n == 0 || !works(h.holder, &entries[n-1]) {
 			continue
 		}
-		first := slices.IndexFunc(entries, func(e journal.Entry) bool { return e.Generation == h.holder.Generation })
-		o.Run, o.StartedAt = r.ID, entries[first].Event.At
+		o.Run, o.StartedAt = r.ID, since(entries, h.holder)
 		break
 	}
 	for _, r := range runs {

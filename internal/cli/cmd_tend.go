@@ -285,11 +285,11 @@ func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
 	p.line("Give up %s (%s)", plain(plan.Run.ID), plan.Run.Layout)
 	if plan.Refused != "" {
-		when := "not now"
+		mark, when := symbols[reprise.Running], "not now"
 		if !plan.Live {
-			when = "not from here"
+			mark, when = "✗", "not from here"
 		}
-		p.line("  ✗ %s: %s", when, plain(plan.Refused))
+		p.line("  %s %s: %s", mark, when, plain(plan.Refused))
 		if plan.Hint != "" {
 			p.line("    %s", plain(plan.Hint))
 		}

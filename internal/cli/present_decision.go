@@ -169,10 +169,12 @@ func more(n int) string {
 }
 
 // weighty returns the findings that matter for the decision, worst first. Questions are
-// shown separately.
+// shown separately. Of a run that someone is at work on, only what must be resolved is
+// told, and about whom: the rest is what continuing it would find now.
 func weighty(j judged) []reprise.Finding {
+	working := j.d.Standing() == reprise.StandsRunning
 	return slices.DeleteFunc(report.Sorted(j.run.Findings), func(x reprise.Finding) bool {
-		return x.Severity == reprise.Info || x.Code == reprise.CodePendingQuestion
+		return x.Severity == reprise.Info || working && x.Severity < reprise.Blocking && x.Code != reprise.CodeLiveOwner || x.Code == reprise.CodePendingQuestion
 	})
 }
 
