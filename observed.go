@@ -24,13 +24,14 @@ type Observed struct {
 	// run continues, or were made again there, and whose changes the run itself did not
 	// replace, but something else took back.
 	Taken map[string]Taken
-	// Removed lists, by the last commit made for a run, the files that it has and that are
-	// gone since, under any name. Wrote lists, by a commit with accepted work, the files
-	// that it wrote, if some of them may be among those.
-	Removed, Wrote map[string][]string
-	// Absent lists the files that done steps leave by their ledgers or titles, and that are
-	// not on disk where their run continues. It is nil if that was not looked at.
+	// Absent lists the files that done steps leave by their ledgers or name in their titles, and
+	// that are not on disk where their run continues. It is nil if that was not looked at. Fates is
+	// what git tells of those, as far as its history was looked through.
 	Absent map[string]bool
+	Fates  map[string]Fate
+	// Reverted tells of files by which commit they were last changed, where that only reverts an
+	// earlier one, Of.
+	Reverted map[string]Fate
 	// Owners holds the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
 	// Peers are all runs of the project, the examined one included.
@@ -48,6 +49,17 @@ type Observed struct {
 	FolderUnread []UnreadSession
 
 	index *sessionIndex
+}
+
+// Fate is what became of a file.
+type Fate struct {
+	Ever    bool   // it was there once
+	By      string // the commit of the head that took it away or reverted it, "" if none is known
+	Of      string // the commit that By reverts, "" if it is no revert
+	Loose   bool   // the head has it: it was deleted without a commit
+	Renamed bool   // it has another name since
+	Ignored bool   // git ignores it, so that nothing tells of it
+	Bare    bool   // only a name without a folder, or without git: what it stands for is less sure
 }
 
 // SectionChange is a changed section of a Markdown document.

@@ -114,13 +114,20 @@ func (r *Run) MayBeAway() bool {
 	return (r.State.Open() || r.State == Complete) && !strings.HasPrefix(r.Path, "../")
 }
 
-// Named lists the files that the title of a task names by a path with a folder.
+// Named lists the files that the title of a task names.
 func (r *Run) Named(s *Step) []string {
 	if r.Kind != KindTasks {
 		return nil
 	}
-	return slices.DeleteFunc(NamesIn(s.Title), func(word string) bool {
-		return !strings.Contains(word, "/") || path.Ext(word) == "" || !fs.ValidPath(word)
+	names := NamesIn(s.Title)
+	for i := range names {
+		names[i], _, _ = strings.Cut(names[i], "#")
+	}
+	return slices.DeleteFunc(names, func(word string) bool {
+		first, _, _ := strings.Cut(word, "/")
+		ext := strings.TrimPrefix(path.Ext(word), ".")
+		return !strings.ContainsFunc(ext, unicode.IsLetter) || strings.ContainsFunc(ext, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) ||
+			!fs.ValidPath(word) || strings.ContainsAny(word, "@=$\\~?!") || first != word && strings.Contains(first[1:], ".") || strings.HasPrefix(path.Base(word), ".")
 	})
 }
 

@@ -124,7 +124,7 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 				stands  map[string]string
 			)
 			o.Astray, stands, problem = astray(ctx, repo, root, runs, o.Git)
-			for _, problem := range []string{problem, taken(ctx, repo, root, runs, &o, stands), removed(ctx, repo, runs, &o)} {
+			for _, problem := range []string{problem, taken(ctx, repo, root, runs, &o, stands)} {
 				if problem != "" {
 					skipped, o.Git.Unheard = append(skipped, problem), true
 				}
@@ -161,6 +161,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		o.GitError, o.GitTodo = silent.Cause.Error(), silent.Hint()
 	default:
 		o.GitError = err.Error()
+	}
+	if o.Git == nil && o.GitError == "" && !opts.Cheap {
+		fates(ctx, nil, root, &o)
 	}
 	if o.Git != nil && o.Git.IndexLock != nil {
 		judgeLock(root, o.Git.IndexLock)
@@ -201,10 +204,8 @@ func question(runs []*reprise.Run, absent map[string]bool, opts Options) gitx.As
 			}
 		} else {
 			ask.Paths = append(runPaths(runs), workFiles(runs)...)
-			for name, is := range absent {
-				if is {
-					ask.Paths = append(ask.Paths, name)
-				}
+			for name := range absent {
+				ask.Paths = append(ask.Paths, name)
 			}
 			ask.Paths = inProject(ask.Paths)
 		}

@@ -409,36 +409,6 @@ func takenIn(ctx context.Context, repo *gitx.Repo, root, dir string, runs []*rep
 	return cmp.Or(err, missed)
 }
 
-// removed finds the files that were there when something was last done for an open run and
-// that other commits took away since, and which of the run's commits wrote files at all.
-func removed(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *reprise.Observed) (problem string) {
-	bases, wrote := map[string]bool{}, []string{}
-	for _, r := range runs {
-		if r != nil && r.State.Open() {
-			if base := r.LastMade(o.Git); base != "" && base != o.Git.Head {
-				bases[base] = true
-			}
-		}
-	}
-	var missed, err error
-	o.Removed, missed = repo.Removed(ctx, slices.Sorted(maps.Keys(bases)))
-	for _, r := range runs {
-		if r == nil || !r.State.Open() || len(o.Removed[r.LastMade(o.Git)]) == 0 {
-			continue
-		}
-		for i := range r.Steps {
-			if l := r.Steps[i].Accepted; l != nil && l.Commit != "" && o.Git.Known[l.Commit] {
-				wrote = append(wrote, l.Commit)
-			}
-		}
-	}
-	o.Wrote, err = repo.Wrote(ctx, wrote)
-	if err = cmp.Or(missed, err); err != nil {
-		problem = "whether files of finished work were deleted was not fully looked at: " + err.Error()
-	}
-	return problem
-}
-
 // keepHere tells the dropped commits of which something is left from those whose content is
 // gone entirely: dropping these was deliberate, unless something still builds on them.
 func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *reprise.Git) error {

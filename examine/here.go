@@ -1,6 +1,7 @@
 package examine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,9 +42,6 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 				f = outputGone(r, s)
 			}
 		}
-		if f == nil {
-			f = deletedSince(r, s, o)
-		}
 		if f == nil && s.Accepted != nil {
 			f = undone(r, s, o)
 		}
@@ -52,6 +50,9 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		}
 		if f == nil {
 			f = away(r, s, o, out)
+		}
+		if f == nil {
+			f = gone(r, s, o)
 		}
 		if f == nil {
 			continue
@@ -84,7 +85,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	}
 	for i := range out {
 		if r.State == reprise.Complete {
-			out[i].Severity = reprise.Warning
+			out[i].Severity = min(cmp.Or(out[i].Severity, reprise.Warning), reprise.Warning)
 		}
 	}
 	return out
@@ -224,38 +225,89 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	return f
 }
 
-// deletedSince tells that files which a finished step of an open run wrote, or which a task
-// names, were deleted since something was last done for the run, by commits that are not
-// the run's. One that an open task names, too, may have been deleted for that.
-func deletedSince(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
-	if s.Status != reprise.Done || !r.State.Open() || len(o.Removed) == 0 {
+// gone tells of the files that a finished step names, or made by its ledger, and that are not
+// here: never there, or taken back by a revert; deleted after the files of the run last changed; or, as a mere
+// notice, deleted before that. What has another name, was edited, or is named by an open step, too, is
+// as it should be, and so is what git cannot tell of. That none of the files was ever there counts
+// where nothing else shows the work.
+func gone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
+	if s.Status != reprise.Done || !r.MayBeAway() {
 		return nil
 	}
-	base := r.LastMade(o.Git)
-	var wrote, gone []string
-	if s.Accepted != nil {
-		wrote = o.Wrote[s.Accepted.Commit]
+	names := slices.Concat(s.Leaves(), r.Named(s))
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return reprise.Within(name, r.Path) || slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && mentions(t.Title, name) })
+	})
+	slices.Sort(names)
+	names = slices.Compact(names)
+	place := func(hash string) int {
+		return slices.IndexFunc(o.Git.Commits, func(c reprise.Commit) bool { return c.Hash == hash })
 	}
-	for _, file := range o.Removed[base] {
-		open := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && mentions(t.Title, file) })
-		if !open && (slices.Contains(wrote, file) || r.Kind == reprise.KindTasks && mentions(s.Title, file)) {
-			gone = append(gone, file)
+	never, moved := 0, lastMoved(r, o)
+	var least *reprise.Finding
+	for _, file := range names {
+		f, known := o.Fates[file]
+		if !o.Absent[file] {
+			f, known = o.Reverted[file]
 		}
+		if bare := f.Bare && !slices.Contains(s.Leaves(), file) && !strings.Contains(s.Title, "`"+file+"`") && !strings.Contains(file, "/"); !known || f.Ignored || f.Renamed || bare {
+			continue
+		}
+		what, hint, weight := "", "", reprise.Warning
+		switch after := f.By != "" && moved(place(f.By)); {
+		case f.Loose:
+			what, hint = "was deleted without a commit", fmt.Sprintf("`%s checkout HEAD -- %s` brings it back", gitIn(r, o), reprise.Pasted(file, "FILE"))
+		case !f.Ever:
+			never++
+			continue
+		case f.By == "", !o.Absent[file] && (!after || moved(place(f.Of))):
+			continue // or reverted was what came after the step, or work went on since
+		case f.Of != "":
+			what, hint = fmt.Sprintf("was taken back by commit %s, which reverts %s", short(f.By), short(f.Of)), fmt.Sprintf("`%s revert %s` brings it back", gitIn(r, o), short(f.By))
+		case after:
+			what, hint = fmt.Sprintf("was deleted by commit %s, after the last work on the run", short(f.By)), fmt.Sprintf("`%s show %s` shows why; `%s revert %s` brings it back", gitIn(r, o), short(f.By), gitIn(r, o), short(f.By))
+		default:
+			what, hint, weight = fmt.Sprintf("was deleted by commit %s, and work on the run went on since", short(f.By)), fmt.Sprintf("`%s show %s` shows why", gitIn(r, o), short(f.By)), reprise.Info
+		}
+		out := &reprise.Finding{Severity: weight, Hint: hint, Message: fmt.Sprintf("%s is done, and %s of it %s", name(s.ID), name(file), what)}
+		if weight == reprise.Warning {
+			return out
+		}
+		least = out
 	}
-	if len(gone) == 0 {
-		return nil
+	if never == 0 || never < len(names) || s.Accepted != nil || s.Grade > reprise.Claimed {
+		return least
+	}
+	where := "no commit of any branch has it"
+	if o.Git == nil {
+		where = "without git nothing tells whether it ever was"
 	}
 	return &reprise.Finding{
-		Severity: reprise.Warning,
-		Message:  fmt.Sprintf("%s is done, and %s deleted since by commits that do not belong to the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone)),
-		Hint:     fmt.Sprintf("`git diff --stat %s HEAD` shows what changed since; see whether the run's work still fits", short(base)),
+		Severity: reprise.Warning, Hint: "look whether its work is there under another name; if not, do it again",
+		Message: fmt.Sprintf("%s is marked done, but %s, which it names, %s not there: %s", name(s.ID), list(names), isAre(len(names)), where),
+	}
+}
+
+// lastMoved returns what reports whether a commit, by its place in the history, is newer than the
+// last sign of work on a run: a commit that changed its files, or, where these are not as
+// git has them or are in none, the time of that.
+func lastMoved(r *reprise.Run, o *World) func(place int) bool {
+	if o.Git == nil {
+		return func(int) bool { return false }
+	}
+	last := slices.IndexFunc(o.Git.Commits, func(c reprise.Commit) bool { return c.OnHead && r.Made(c) })
+	dirty := slices.ContainsFunc(o.Git.Changed, func(c reprise.Change) bool { return reprise.Within(c.Path, r.Path) || reprise.Within(r.Path, c.Path) })
+	return func(place int) bool {
+		if place < 0 {
+			return false
+		}
+		return last >= 0 && place < last && !dirty || (last < 0 || place < last) && o.Git.Commits[place].At.After(since(r))
 	}
 }
 
 // undone tells that others took back the work of a finished step, although its commit is in
-// the history: they reverted it, nothing of it is left, or files were deleted that an open
-// run may need, that its task names, or that it was to leave. In an open run what is not
-// committed is not told again.
+// the history: they reverted it, or nothing of it is left. In an open run what is not committed is
+// not told again.
 func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	t, ok := o.Taken[s.Accepted.Commit]
 	if !ok || s.Status != reprise.Done {
@@ -267,9 +319,6 @@ func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	}
 	all := slices.Concat(t.Gone, t.Back)
 	lost := slices.DeleteFunc(slices.Clone(all), settled)
-	gone := slices.DeleteFunc(slices.Clone(t.Gone), func(file string) bool {
-		return settled(file) || !open && !slices.Contains(s.Accepted.Gone, file) && !(r.Kind == reprise.KindTasks && mentions(s.Title, file))
-	})
 	git := gitIn(r, o)
 	f := &reprise.Finding{Severity: reprise.Warning, Hint: fmt.Sprintf("`%s show --stat %.12s` shows what it did", git, s.Accepted.Commit)}
 	switch {
@@ -287,8 +336,6 @@ func undone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 		if len(names) == len(lost) && len(names) <= maxPasted {
 			f.Hint = fmt.Sprintf("no commit has that: `%s checkout HEAD -- %s` brings it back", gitAt(t.Dir), strings.Join(names, " "))
 		}
-	case len(gone) > 0:
-		f.Message = fmt.Sprintf("%s is done, and %s deleted since by something other than the run: %s", name(s.ID), plural(len(gone), "file")+" of it "+wasWere(len(gone)), list(gone))
 	default:
 		return nil
 	}
@@ -382,13 +429,6 @@ func doAgain(r *reprise.Run, lost []reprise.Finding, at int) string {
 		first, what = min(first, i), "all that is gone"
 	}
 	return fmt.Sprintf("`reprise resume %s --from %s` does %s again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(lost[first].Subject, "STEP"), what)
-}
-
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }
 
 func isAre(n int) string {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Removed tells of commits, by whole hash, which of their files are neither in the head nor
@@ -73,6 +75,67 @@ func (r *Repo) deletedSince(ctx context.Context, base string) (map[string]bool, 
 	}, "--topo-order", "--name-status", renames(r.partial), "--diff-filter=DR", "--max-count="+strconv.Itoa(maxSince), "--end-of-options", r.head, "^"+base, "--")
 	if err == nil && n == maxSince {
 		err = fmt.Errorf("list what was deleted since %.12s: %w", base, errTooLong)
+	}
+	return out, err
+}
+
+// Passed is a file that a commit added or took away.
+type Passed struct {
+	Commit, Path  string
+	Gone, Renamed bool
+}
+
+// Bounds of how many commits are looked through for files that are not there, and of how many it
+// is asked whether they only gave them another name.
+const (
+	maxPassing = 20_000
+	maxRenamer = 500
+)
+
+// Passing lists the commits of the head and of all branches, newest first, that added files or took
+// them away whose last name, in small letters, is one of these. whole tells that no older commit can have.
+func (r *Repo) Passing(ctx context.Context, last map[string]bool) (out []Passed, whole bool, err error) {
+	n, took, seen := 0, []string{}, map[string]bool{}
+	err = r.log(ctx, r.git.history, nil, func(e entry) {
+		n++
+		for _, f := range e.Files {
+			if !last[strings.ToLower(path.Base(f.Path))] {
+				continue
+			}
+			out = append(out, Passed{Commit: e.Hash, Path: f.Path, Gone: !f.Added})
+			if !f.Added && !seen[e.Hash] && len(took) < maxRenamer {
+				seen[e.Hash], took = true, append(took, e.Hash)
+			}
+		}
+	}, "--topo-order", "--no-renames", "--diff-filter=AD", "--name-status", "--max-count="+strconv.Itoa(maxPassing), "--branches", "HEAD", "--")
+	if err != nil || len(took) == 0 {
+		return out, err == nil && n < maxPassing && !r.shallow, err
+	}
+	was := map[[2]string]bool{}
+	err = r.log(ctx, r.git.history, nil, func(e entry) {
+		for _, f := range e.Files {
+			was[[2]string{e.Hash, f.From}] = true
+		}
+	}, append(append([]string{"--no-walk=unsorted", renames(r.partial), "--diff-filter=R", "--name-status"}, took...), "--")...)
+	for i := range out {
+		out[i].Renamed = out[i].Gone && was[[2]string{out[i].Commit, out[i].Path}]
+	}
+	return out, err == nil && n < maxPassing && !r.shallow, err
+}
+
+// Ignored tells which of these paths, seen from this folder, git ignores.
+func (r *Repo) Ignored(ctx context.Context, names []string) (out []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	git := r.git
+	git.env = append(slices.Clone(git.env), "GIT_LITERAL_PATHSPECS=0") // it takes names alone, and refuses the setting
+	err = words(ctx, git.stream, []byte(strings.Join(names, "\x00")+"\x00"), func(name string, _ *fields) error {
+		out = append(out, name)
+		return nil
+	}, "check-ignore", "-z", "--stdin", "--no-index")
+	if exitCode(err) == 1 { // none of them
+		return nil, nil
 	}
 	return out, err
 }
