@@ -240,18 +240,18 @@ func reverted(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, o *repr
 	}
 	by, err := repo.Reverts(ctx)
 	o.Reverted = map[string]reprise.Fate{}
-	changed := map[string][]string{} // by file, newest first
+	changed := map[string][]*reprise.Commit{} // by file, newest first
 	for i := range o.Git.Commits {
 		if c := &o.Git.Commits[i]; c.OnHead && !c.Merge {
 			for _, f := range c.Files {
-				changed[f.Path] = append(changed[f.Path], c.Hash)
+				changed[f.Path] = append(changed[f.Path], c)
 			}
 		}
 	}
 	for name, commits := range changed {
 		for _, c := range commits[1:] {
-			if r := by(c); r != "" && r == commits[0] {
-				o.Reverted[name] = reprise.Fate{Ever: true, By: r, Of: c}
+			if again := strings.HasPrefix(c.Subject, `Revert "`); !again && by(c.Hash) == commits[0].Hash {
+				o.Reverted[name] = reprise.Fate{Ever: true, By: commits[0].Hash, Of: c.Hash}
 			}
 		}
 	}

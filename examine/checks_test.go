@@ -257,7 +257,8 @@ func TestOR3_files_and_dependencies_changed_by_others(t *testing.T) {
 		{"on the day of the last activity", reprise.CodeFilesChanged, quiet().commit("tidy up", "b.go").with(func(s *scene) { s.r.LastActivity = now.Truncate(24 * time.Hour) }), 0, ""},
 		{"on another branch", reprise.CodeFilesChanged, quiet().commit("tidy up", "b.go").with(func(s *scene) { s.o.Git.Commits[0].OnHead, s.o.Git.Commits[0].Branch = false, "other" }), 0, ""},
 		{"other files", reprise.CodeFilesChanged, quiet().commit("tidy up", "x.go"), 0, ""},
-		{"uncommitted in finished work", reprise.CodeFilesChanged, quiet().changed(reprise.Change{Path: "a.go"}), warning, "of steps that are done changed without a commit"},
+		{"of finished work", reprise.CodeFilesChanged, quiet().commit("tidy up", "a.go"), info, `"a.go"`},
+		{"uncommitted in finished work", reprise.CodeFilesChanged, quiet().changed(reprise.Change{Path: "a.go"}), 0, ""},
 		{"uncommitted in open work", reprise.CodeFilesChanged, quiet().changed(reprise.Change{Path: "b.go"}), 0, ""},
 
 		{"manifest in a commit", reprise.CodeNewDependency, quiet().commit("bump", "web/package.json"), warning, `"web/package.json"`},

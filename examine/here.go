@@ -275,7 +275,8 @@ func gone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 		}
 		least = out
 	}
-	if never == 0 || never < len(names) || s.Accepted != nil || s.Grade > reprise.Claimed {
+	shown := slices.ContainsFunc(s.Evidence, func(e reprise.Evidence) bool { return e.For && e.Kind != reprise.EvidenceArtifact })
+	if never == 0 || never < len(names) || s.Accepted != nil || s.Ended > 0 || shown {
 		return least
 	}
 	where := "no commit of any branch has it"

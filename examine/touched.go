@@ -8,9 +8,8 @@ import (
 	"reprise"
 )
 
-// filesChanged reports files of the run that other work changed: by commits that are not
-// the run's or, for a finished step, by uncommitted changes. Uncommitted changes to
-// unfinished work are the run's own and are reported by uncommitted.
+// filesChanged reports files of the run that commits changed which are not its own.
+// Uncommitted changes are reported by uncommitted.
 func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 	files := filesOf(r)
 	if o.Git == nil || len(files) == 0 {
@@ -19,6 +18,7 @@ func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
 	for _, c := range foreign(r, o.Git) {
 		var hit []string
+		var weight reprise.Severity
 		for _, ch := range c.Files {
 			switch {
 			case slices.Contains(c.Brought, ch.Path):
@@ -27,18 +27,19 @@ func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 			case files[ch.From] != 0:
 				hit = append(hit, ch.From)
 			}
+			weight = max(weight, files[ch.Path], files[ch.From])
 		}
 		if len(hit) == 0 {
 			continue
 		}
 		out = append(out, reprise.Finding{
-			Subject: hit[0],
+			Subject: hit[0], Severity: weight,
 			Message: fmt.Sprintf("commit %s (%s) changed %s of this run and does not belong to it: %s", short(c.Hash), quote(c.Subject), plural(len(hit), "file"), list(hit)),
 			Source:  reprise.Source{File: hit[0]},
 			Hint:    fmt.Sprintf("`git show %s` shows it; see whether the run's work still fits", short(c.Hash)),
 		})
 	}
-	return append(few(out), changedAfterDone(r, o.Git, files)...)
+	return few(out)
 }
 
 // few keeps weeks of history from burying everything else.
@@ -52,54 +53,25 @@ func few(all []reprise.Finding) []reprise.Finding {
 	return append(slices.Clone(all[:most-1]), last)
 }
 
-// changedAfterDone reports uncommitted changes to files of finished steps. What such a step
-// left itself does not count.
-func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []reprise.Finding {
-	c, _ := checkoutOf(r, g)
-	var hit []string
-	for _, ch := range g.Changed {
-		if inCheckout(ch, c) && files[ch.Path] == heldDone && !slices.Contains(r.Left, ch.Path) {
-			hit = append(hit, ch.Path)
-		}
-	}
-	if len(hit) == 0 {
-		return nil
-	}
-	return []reprise.Finding{{
-		Subject: hit[0],
-		Message: fmt.Sprintf("%s of steps that are done changed without a commit: %s", plural(len(hit), "file"), list(hit)),
-		Source:  reprise.Source{File: hit[0]},
-		Hint:    "find out who changed them; commit or undo that before you continue",
-	}}
-}
-
-// hold says how a file belongs to a run.
-type hold uint8
-
-const (
-	held     hold = iota + 1 // a file of the run
-	heldDone                 // a file of finished steps only
-)
-
-// filesOf lists the files a run works on or rests on. Its own state is excluded: it
-// defines the time since which changes are looked for.
-func filesOf(r *reprise.Run) map[string]hold {
-	out := map[string]hold{}
+// filesOf lists the files that a run works on or rests on, and how much it weighs that others
+// change them: those of finished steps may be. Its own state is excluded: it defines the
+// time since which changes are looked for.
+func filesOf(r *reprise.Run) map[string]reprise.Severity {
+	out := map[string]reprise.Severity{}
 	for i := range r.Steps {
-		s := &r.Steps[i]
-		for _, f := range s.Files {
-			switch {
-			case f == "" || reprise.Within(f, r.Path):
-			case !s.Status.Closed():
-				out[f] = held
-			case out[f] == 0:
-				out[f] = heldDone
+		weight := reprise.Warning
+		if r.Steps[i].Status.Closed() {
+			weight = reprise.Info
+		}
+		for _, f := range r.Steps[i].Files {
+			if f != "" && !reprise.Within(f, r.Path) {
+				out[f] = max(out[f], weight)
 			}
 		}
 	}
 	for i := range r.Artifacts {
 		if p := r.Artifacts[i].Path; p != "" && !reprise.Within(p, r.Path) {
-			out[p] = held
+			out[p] = reprise.Warning
 		}
 	}
 	// Documents whose sections are compared are reported there.
