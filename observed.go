@@ -29,6 +29,8 @@ type Observed struct {
 	// what git tells of those, as far as its history was looked through.
 	Absent map[string]bool
 	Fates  map[string]Fate
+	// Unticked says of runs of which the files say that nothing is done why git shows work on them.
+	Unticked map[Ref]string
 	// Reverted tells of files by which commit they were last changed, where that only reverts an
 	// earlier one, Of.
 	Reverted map[string]Fate

@@ -49,10 +49,14 @@ func (r *Run) Reasons() []Reason {
 }
 
 // Shown returns the state by which a run is sorted. A run that was cut off may have a
-// question to answer first, but is listed with the interrupted ones.
+// question to answer first, but is listed with the interrupted ones; one that nobody ticks comes
+// after those in which work is known to be left.
 func (r *Run) Shown(state State) State {
-	if r.CutOff() && state == Waiting {
+	switch {
+	case r.CutOff() && state == Waiting:
 		return Interrupted
+	case r.Untold && state == Interrupted:
+		return NotStarted
 	}
 	return state
 }
@@ -69,7 +73,7 @@ func ByState[R any](runs []R, state func(R) State) []R {
 // begun, closed; within these, the most recently active first; ties by path.
 func Compare(a, b *Run) int {
 	return cmp.Or(
-		cmp.Compare(urgency(a.State), urgency(b.State)),
+		cmp.Compare(urgency(a.Shown(a.State)), urgency(b.Shown(b.State))),
 		b.LastActivity.Compare(a.LastActivity),
 		strings.Compare(a.Path, b.Path),
 		strings.Compare(a.Layout, b.Layout),

@@ -209,6 +209,8 @@ type Run struct {
 	// would say, if its time could be trusted.
 	LastActivity       time.Time
 	LastActivitySource Source
+	// Untold is set if its files say that nothing is done, and git shows work on it.
+	Untold bool `json:",omitempty"`
 	// Proven is when an agent that was told about unfinished calls last had its work
 	// accepted; zero if never.
 	Proven time.Time `json:"-"`

@@ -7,6 +7,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -100,6 +101,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		if opts.Says != nil {
 			unknown = worked(ctx, repo, root, git, runs, opts.Says)
 		}
+		var missed error
+		o.Unticked, missed = unticked(ctx, repo, root, runs)
+		unknown = cmp.Or(unknown, missed)
 	}
 	git := gitx.Options{Environ: opts.Environ, Timeout: opts.Timeout}
 	var (

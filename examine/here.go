@@ -279,12 +279,12 @@ func gone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	if never == 0 || never < len(names) || s.Accepted != nil || s.Ended > 0 || shown {
 		return least
 	}
-	where := "no commit of any branch has it"
+	where, weight := "no commit of any branch has it", reprise.Warning
 	if o.Git == nil {
-		where = "without git nothing tells whether it ever was"
+		where, weight = "without git nothing tells whether it has another name now", reprise.Info
 	}
 	return &reprise.Finding{
-		Severity: reprise.Warning, Hint: "look whether its work is there under another name; if not, do it again",
+		Severity: weight, Hint: "look whether its work is there under another name; if not, do it again",
 		Message: fmt.Sprintf("%s is marked done, but %s, which it names, %s not there: %s", name(s.ID), list(names), isAre(len(names)), where),
 	}
 }

@@ -139,6 +139,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			aim(files, j.views[r].upTo(files), r, j.Observed.Git.Past)
 		}
 		refine(r, j.Observed.Git)
+		tellUnticked(r, j.Observed.Unticked[r.Ref])
 		j.views[r].tellLeft(files, j.Observed.Git)
 		j.views[r].tellUnheld(j.Observed.Git)
 		if opts.Full {
@@ -304,6 +305,19 @@ func nameTarget(r *reprise.Run, git *reprise.Git) {
 	}
 	r.Options = slices.Clone(r.Options)
 	r.Options[at].Label += into
+}
+
+// tellUnticked says of a run that its files call not begun that git shows work on it.
+func tellUnticked(r *reprise.Run, why string) {
+	if why == "" || r.State != reprise.NotStarted {
+		return
+	}
+	r.State, r.Untold, r.Reason = reprise.Interrupted, true, "git shows work on it, nobody ticked it"
+	r.Report(reprise.Finding{
+		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: r.Reason + ": " + why,
+		Hint:    "see what is done and tick it; what is marked open would be done again",
+	})
 }
 
 // refine corrects a run's last activity with what git knows. If the history does not reach back

@@ -123,6 +123,24 @@ func (r *Repo) Passing(ctx context.Context, last map[string]bool) (out []Passed,
 	return out, err == nil && n < maxPassing && !r.shallow, err
 }
 
+// Told is a commit with the files it changed. First says that it has no parent: all there was came with it.
+type Told struct {
+	Subject string
+	Files   []string
+	First   bool
+}
+
+// Latest hands over the latest commits of the head, newest first.
+func (r *Repo) Latest(ctx context.Context, most int, use func(Told)) error {
+	return r.log(ctx, r.git.stream, nil, func(e entry) {
+		c := Told{Subject: e.Subject, First: len(e.parents) == 0}
+		for _, f := range e.Files {
+			c.Files = append(c.Files, f.Path)
+		}
+		use(c)
+	}, "--topo-order", "--no-renames", "--name-status", "--max-count="+strconv.Itoa(most), "HEAD", "--")
+}
+
 // Ignored tells which of these paths, seen from this folder, git ignores.
 func (r *Repo) Ignored(ctx context.Context, names []string) (out []string, err error) {
 	if len(names) == 0 {
