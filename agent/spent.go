@@ -22,6 +22,9 @@ type Record struct {
 	// not on record; Model is the one that they were sent to.
 	Context int64
 	Model   string
+	// Broken says why the program cannot continue the session, "" if nothing speaks against
+	// it.
+	Broken string
 }
 
 // Of the look at one transcript: how many files, with those of helpers, and how long.
@@ -54,7 +57,7 @@ func Recorded(preset string, env []string, dir, session string, from time.Time) 
 	if len(r.Requests) == 0 && !r.More {
 		r.Requests = noRequest()
 	}
-	r.Context, r.Model = main.Context(), main.Model()
+	r.Context, r.Model, r.Broken = main.Context(), main.Model(), main.Broken()
 	return r, true
 }
 

@@ -399,7 +399,10 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 // instruct decides which session an attempt continues, and writes the prompt.
 func (w *work) instruct(ctx context.Context, f *Attempt, bound binding) (err error) {
 	if h := w.hist.Step(f.Step); bound.continues && h.Session != "" && !w.NewSessions {
-		f.Session, f.Resumes = h.Session, true
+		// What its own program cannot continue, a new session takes over with a briefing.
+		if found, _ := agent.Recorded(bound.preset, bound.env, first(f.Dir, w.Dir), h.Session, w.Now()); found.Broken == "" {
+			f.Session, f.Resumes = h.Session, true
+		}
 	}
 	if why := w.notResumed(f.Step, bound, f.Resumes); why != "" {
 		w.notice(reprise.Finding{Code: reprise.CodeStaleMarker, Severity: reprise.Warning, Subject: f.Step, Source: reprise.Source{File: w.ref.Path}, Message: why})

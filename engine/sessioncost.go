@@ -26,6 +26,9 @@ func (w *work) sessionCost(ctx context.Context, f *Attempt, bound binding) (*Ses
 	model := ""
 	if found, ok := agent.Recorded(bound.preset, bound.env, first(f.Dir, w.Dir), session, w.Now()); ok {
 		c.Context, model = found.Context, found.Model
+		if !f.Resumes && found.Broken != "" {
+			c.Why = found.Broken
+		}
 	}
 	text := f.Message
 	if f.Resumes {

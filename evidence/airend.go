@@ -69,9 +69,7 @@ func (a *air) about(one *reprise.Session, s *transcript.Session, held holderOf) 
 	if one.Folder = s.Dir; len(s.Dirs) > 0 {
 		one.Folder = s.Dirs[0]
 	}
-	if s.Twice {
-		one.Broken = "this version of " + s.CLI + " sends the results of tools twice when it continues the session, and is refused"
-	}
+	one.Broken = s.Broken()
 	if held.Life == reprise.Alive && held.entry != nil {
 		one.Asks = held.entry.asks
 	}

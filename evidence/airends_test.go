@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/proc"
 )
 
 // samples are sessions of real CLIs, as they were left; see the README beside them.
@@ -212,5 +213,92 @@ func TestIssue41_how_recorded_sessions_ended(t *testing.T) {
 				t.Error("it was not found")
 			}
 		})
+	}
+}
+
+// What a session was doing when it ended is told by what its CLI left beside the
+// transcript, and by the boot time. (issue 41, item 2)
+func TestIssue41_what_else_tells_of_an_end(t *testing.T) {
+	const (
+		gone    = 4_190_001 // above every pid
+		open    = `{"type":"user","message":{"role":"user","content":"Push it"},"timestamp":"AT","cwd":"DIR","sessionId":"s1-abcdef"}` + "\n" + `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"git push"}}],"stop_reason":"tool_use"},"timestamp":"AT","cwd":"DIR","sessionId":"s1-abcdef"}` + "\n"
+		leaving = `{"type":"last-prompt","lastPrompt":"Push it","sessionId":"s1-abcdef"}` + "\n" + `{"type":"cost-state","sessionId":"s1-abcdef"}` + "\n"
+	)
+	boot := proc.Working(t.TempDir()).Booted
+	recent := time.Now().Add(-time.Minute)
+	if recent.Before(boot) {
+		recent = boot.Add(time.Second)
+	}
+	for name, c := range map[string]struct {
+		at               time.Time
+		records          string
+		status, typed    string
+		by               reprise.EndedBy
+		outcome          reprise.Outcome
+		landing          reprise.Landing
+		subagent, before bool
+	}{
+		"killed at work":               {at: recent, records: open, status: `"busy"`, by: reprise.EndedKilled, outcome: reprise.OutcomeCaution, landing: reprise.LandingUnknown},
+		"killed while it asked":        {at: recent, records: open, status: `"waiting","waitingFor":"permission prompt"`, by: reprise.EndedPermission, outcome: reprise.OutcomeOK, landing: reprise.NotLanded},
+		"killed after it asked before": {at: recent, records: open, status: `"waiting","waitingFor":"permission prompt"`, before: true, by: reprise.EndedKilled, outcome: reprise.OutcomeCaution, landing: reprise.LandingUnknown},
+		"its terminal was closed":      {at: recent, records: open + leaving, by: reprise.EndedClosed, outcome: reprise.OutcomeCaution, landing: reprise.LandingUnknown},
+		"a person left it":             {at: recent, records: open + leaving, typed: "/exit", by: reprise.EndedYou, outcome: reprise.OutcomeCaution, landing: reprise.LandingUnknown},
+		"the machine went down":        {at: boot.Add(-time.Hour), records: open, by: reprise.EndedReboot, outcome: reprise.OutcomeCaution, landing: reprise.LandingUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(d.dir, "-")
+			d.put(".claude/projects/"+slug+"/s1-abcdef.jsonl", strings.ReplaceAll(c.records, "AT", c.at.UTC().Format(time.RFC3339Nano)))
+			if c.status != "" {
+				told := c.at.Add(time.Second)
+				if c.before {
+					told = c.at.Add(-time.Minute)
+				}
+				d.put(".claude/sessions/1.json", fmt.Sprintf(`{"pid":%d,"sessionId":"s1-abcdef","cwd":"DIR","startedAt":1,"procStart":"1","updatedAt":%d,"status":%s}`, gone, told.UnixMilli(), c.status))
+			}
+			if c.typed != "" {
+				d.put(".claude/history.jsonl", fmt.Sprintf(`{"display":%q,"timestamp":%d,"sessionId":"s1-abcdef"}`+"\n", c.typed, c.at.Add(time.Second).UnixMilli()))
+			}
+			now := time.Now()
+			o := Gather(t.Context(), d.dir, nil, now, Options{Environ: d.environ, Brief: true})
+			if len(o.Folder) != 1 {
+				t.Fatalf("%+v, not read: %v", o.Folder, o.FolderUnread)
+			}
+			s := o.Folder[0]
+			if s.End.By != c.by || s.Outcome(now) != c.outcome || len(s.Calls) != 1 || s.Calls[0].Landing != c.landing || !s.Wanted(now) || s.State(now) != reprise.Interrupted {
+				t.Errorf("by %v, outcome %v, %v, calls %+v; %+v", s.End.By, s.Outcome(now), s.State(now), s.Calls, s.Owner)
+			}
+			if !strings.HasSuffix(s.Next(), "claude --resume s1-abcdef") {
+				t.Error(s.Next())
+			}
+		})
+	}
+}
+
+// What a helper left open belongs to the session that started it; text of a session is one
+// plain line, without secrets.
+func TestIssue41_helpers_and_titles(t *testing.T) {
+	d := newDesk(t)
+	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(d.dir, "-")
+	d.put(".claude/projects/"+slug+"/s1-abcdef.jsonl", `{"type":"custom-title","customTitle":"Red \u001b[31mfix\u001b[0m\n\u202eevil","sessionId":"s1-abcdef"}
+{"type":"user","message":{"role":"user","content":"Use password=hunter2hunter2 and go"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1-abcdef"}
+{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1-abcdef"}
+`)
+	d.put(".claude/projects/"+slug+"/s1-abcdef/subagents/agent-1.jsonl", `{"type":"user","isSidechain":true,"message":{"role":"user","content":"sub"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1-abcdef"}
+{"type":"assistant","isSidechain":true,"message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"git push"}}],"stop_reason":"tool_use"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1-abcdef"}
+`)
+	now := time.Now()
+	o := Gather(t.Context(), d.dir, nil, now, Options{Environ: d.environ, Brief: true})
+	o2 := Gather(t.Context(), d.dir, nil, now, Options{Environ: d.environ})
+	for _, o := range []reprise.Observed{o, o2} {
+		list := o.WantedSessions(false)
+		if len(list) != 1 || len(list[0].Calls) != 1 {
+			t.Fatalf("%+v, not read: %v", list, o.FolderUnread)
+		}
+	}
+	for _, s := range o2.WantedSessions(false) {
+		if s.Title != "Red fix evil" || strings.Contains(s.FirstPrompt, "hunter2") || s.LastWords != "Done." {
+			t.Errorf("%q %q %q", s.Title, s.FirstPrompt, s.LastWords)
+		}
 	}
 }

@@ -24,6 +24,14 @@ func (s *Session) Rested() bool {
 	return s.Ended && (s.End.By == 0 || s.End.By == reprise.EndedYou && !s.End.Open)
 }
 
+// Broken says why its own CLI cannot continue it, "" if nothing speaks against it.
+func (s *Session) Broken() string {
+	if s.Twice { // gemini from 0.60 on
+		return "this version of " + s.CLI + " sends the results of tools twice when it continues a session, and is refused"
+	}
+	return ""
+}
+
 // Words are what errors of model services say, by what they mean: the kinds that CLIs give
 // them, and words of their messages, in lower case.
 var Words = map[reprise.EndedBy][]string{
