@@ -67,6 +67,7 @@ func generate[T any](t *testing.T, about string) *jsonschema.Schema {
 		reflect.TypeFor[reprise.Life]():          words(reprise.Words(reprise.Life(0))),
 		reflect.TypeFor[reprise.Effect]():        words(reprise.Words(reprise.Effect(0))),
 		reflect.TypeFor[reprise.Landing]():       words(reprise.Words(reprise.Landing(0))),
+		reflect.TypeFor[reprise.EndedBy]():       words(reprise.Words(reprise.EndedBy(0))),
 		reflect.TypeFor[reprise.SpanKind]():      words(reprise.Words(reprise.SpanKind(0))),
 		reflect.TypeFor[reprise.Action]():        words(reprise.Words(reprise.Action(0))),
 		reflect.TypeFor[reprise.ResumeType]():    words([]string{"active_agent", "partial_plan", "between_plans", "pending_clarification"}),
