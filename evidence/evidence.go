@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -83,6 +84,12 @@ func Heirs(lock, project string, dead reprise.Owner) (out []reprise.Owner) {
 	return out
 }
 
+// How long git may take in all when somebody looks: beyond it the rest is not known.
+const (
+	quickLook = 5 * time.Second
+	wholeLook = 20 * time.Second
+)
+
 // Gather looks at the world around the runs of a project. It never fails: what
 // could not be asked is said in GitError, and a part that is missing there is
 // nil or empty in the answer. The number of processes it starts does not
@@ -95,6 +102,12 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 	if !opts.Cheap {
 		o.Absent = absent(root, runs)
 	}
+	look, limit := ctx, wholeLook
+	if opts.Cheap {
+		limit = quickLook
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("git took longer than the %s that a look may take", limit))
+	defer cancel()
 	ask := question(runs, o.Absent, opts)
 	var unknown error
 	ask.Then = func(repo *gitx.Repo, git *reprise.Git) {
@@ -117,7 +130,7 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		ask.Missing = len(runs) > 0
 		if o.Git, skipped, err = gitx.Peek(ctx, root, ask, git); o.Git != nil && o.Git.Missing {
 			opts.Cheap = false // what of, and whether it lies elsewhere, takes all of it
-			return Gather(ctx, root, runs, now, opts)
+			return Gather(look, root, runs, now, opts)
 		}
 	} else {
 		var repo *gitx.Repo

@@ -223,3 +223,56 @@ func TestFiles_without_number_are_told_of_in_bounded_time_and_memory(t *testing.
 	}
 	bounded(t, "status", dir)
 }
+
+// T8: a pipe in the place of a file that git reads holds nobody up: git is not asked, and which
+// file it is is said.
+func TestT8_a_pipe_in_the_place_of_a_file_of_git_holds_nobody_up(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{
+		".gitignore": "", ".gitattributes": "", ".gitmodules": "", ".git/info/exclude": "", ".git/info/attributes": "", ".git/index": "", ".git/config": "", ".git/HEAD": "",
+		".git/packed-refs": "", ".git/refs/heads/other": "", "src/deep/.gitignore": "",
+		"included": "[include]\n\tpath = \"../inc\\\nluded\" ; so\n", ".git/by": "[includeIf \"gitdir:**\"] path=by\n", "rules": "[core]\n\texcludesFile = rules\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			git := func(args ...string) {
+				t.Helper()
+				cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@t"}, args...)...)
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("git %q: %v %s", args, err, out)
+				}
+			}
+			put := func(file, text string) {
+				t.Helper()
+				file = filepath.Join(dir, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			git("init", "-q", "-b", "main")
+			put("specs/001-x/tasks.md", "# Tasks\n\n- [x] T001 one\n- [ ] T002 two\n")
+			put(".specify/memory/constitution.md", "x\n")
+			put("src/deep/code", "x\n")
+			git("add", "-A")
+			git("commit", "-q", "-m", "base")
+			if config != "" {
+				text, err := os.ReadFile(filepath.Join(dir, ".git/config"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				put(".git/config", string(text)+config)
+			}
+			at := filepath.Join(dir, name)
+			os.Remove(at)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), syscall.Mkfifo(at, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			status := bounded(t, "status", "-C", dir)
+			check := bounded(t, "check", "--json", "-C", dir)
+			if !strings.Contains(status, "001") || !strings.Contains(check, filepath.Base(name)) || !strings.Contains(check, "not a regular file") {
+				t.Errorf("status:\n%s\ncheck:\n%s", status, check)
+			}
+		})
+	}
+}

@@ -95,7 +95,7 @@ func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
 		"--no-pager", "--literal-pathspecs",
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
 		"-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-		"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.alternateRefsCommand=false",
+		"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.alternateRefsCommand=false", "-c", "hook.reference-transaction.enabled=false",
 	}
 	cmd := exec.CommandContext(ctx, g.program, append(base, args...)...)
 	cmd.Dir = g.dir

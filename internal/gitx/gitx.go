@@ -182,6 +182,9 @@ func open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := git.readable(real, place); err != nil {
+		return nil, err
+	}
 	r := &Repo{location: location{dir: real}, git: git, inherit: opts.Inherit}
 	var (
 		wg        sync.WaitGroup

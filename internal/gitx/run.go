@@ -25,7 +25,8 @@ type runner struct {
 	env     []string // what git gets
 	timeout time.Duration
 	inherit []*os.File // what git keeps open
-	ours    *standIn   // what stands in for the repository; nil for the repository itself
+	ours    *standIn   // what stands in for the repository; nil before its settings are known
+	direct  bool       // git is asked in the repository itself
 }
 
 func newRunner(dir string, opts Options) (runner, error) {
@@ -47,6 +48,9 @@ func newRunner(dir string, opts Options) (runner, error) {
 func (g *runner) neutral(ctx context.Context, dir string, p place, more ...setting) (runner, []setting, error) {
 	out := *g.theirs()
 	out.dir, out.env = dir, environment(g.environ, profile)
+	if err := out.readable(dir, p); err != nil {
+		return out, nil, err
+	}
 	settings, err := once(&out, "settings", dir, noIncludes, func() ([]setting, error) {
 		return query(ctx, out.stream, readSettings, "config", "-z", "--show-scope", "--list")
 	})
@@ -62,7 +66,15 @@ func (g *runner) neutral(ctx context.Context, dir string, p place, more ...setti
 			return out, nil, (&Repo{location: location{dir: dir}}).refusal(err)
 		}
 	}
+	for _, s := range settings {
+		if s.section == "core" && (s.name == "excludesfile" || s.name == "attributesfile") {
+			if err := notRead(dir, irregular(out.expand(cmp.Or(p.top, dir), s.value))); err != nil {
+				return out, nil, err
+			}
+		}
+	}
 	out.env = environment(g.environ, append(slices.Clip(profile), more...))
+	out.direct = false
 	out.ours = &standIn{p.gitDir, p.commonDir, p.top, carry(settings), map[string]bool{}}
 	for _, s := range settings {
 		if s.section == "branch" && s.own {
@@ -124,6 +136,8 @@ const maxOutput = 256 << 20
 func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Reader) error, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, errTimeout)
 	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"--no-pager"}, args...)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
 	proc.Group(cmd) // what git has started must not outlive it
@@ -148,7 +162,7 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 		}
 		return &callError{what: what, stderr: said, err: err}
 	}
-	if g.ours != nil {
+	if g.ours != nil && !g.direct {
 		dir, env, drop, err := g.ours.make()
 		defer drop()
 		if err != nil {
@@ -163,6 +177,14 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 	}
 	if err := cmd.Start(); err != nil {
 		return fail(err)
+	}
+	if g.ours != nil {
+		watch := time.AfterFunc(long, func() {
+			if odd := g.ours.held(ctx); odd != nil {
+				stop(odd)
+			}
+		})
+		defer watch.Stop()
 	}
 	limited := &io.LimitedReader{R: out, N: maxOutput}
 	readErr := read(bufio.NewReaderSize(limited, 64<<10))

@@ -116,6 +116,6 @@ func written(settings []setting) []byte {
 // settings could make them start but hooks, which are off.
 func (g *runner) theirs() *runner {
 	out := *g
-	out.ours = nil
+	out.direct = true
 	return &out
 }
