@@ -14,6 +14,8 @@ import (
 // repository, its user and the machine have. No filter, diff or merge driver, hook, monitor or
 // remote is set there, so none is known that could be run, whatever it is called. Only plain
 // values are carried over: without them line ends, modes or names would be read in another way.
+// A file that a filter changes, the user's own too, is unchanged as long as size and time are as
+// the index has them; after that it is held against the repository as it lies, and counts as changed.
 type standIn struct {
 	gitDir, commonDir, top string // as in location
 	settings               []setting
@@ -62,7 +64,8 @@ var alone = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
 var shared = []string{"info", "logs", "modules", "objects", "refs", "reftable", "shallow", "worktrees"}
 
 // make makes what stands in for the common folder of the repository: a folder outside of the
-// project, for one call, and the variables that lead git there. drop removes it. What git writes
+// project, for one call, and the variables that lead git there. drop removes it; of a process that is
+// killed it stays in the folder for temporary files. What git writes
 // goes to the repository, but for the log of a branch in one that has no logs yet.
 func (o *standIn) make() (dir string, env []string, drop func(), err error) {
 	if dir, err = os.MkdirTemp("", "reprise-git-"); err != nil {
