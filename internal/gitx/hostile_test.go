@@ -268,3 +268,13 @@ func TestGather_on_a_read_only_mount(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// Who looks adds nothing to a project, also where temporary files are to lie in it.
+func TestGather_makes_no_temporary_files_in_the_project(t *testing.T) {
+	f := newRepo(t)
+	f.write("tmp/kept", "")
+	t.Setenv("TMPDIR", filepath.Join(f.dir, "tmp"))
+	before := snapshot(t, f.dir)
+	f.all(Ask{Paths: []string{"."}})
+	sameSnapshot(t, before, snapshot(t, f.dir))
+}

@@ -68,11 +68,31 @@ var shared = []string{"info", "logs", "modules", "objects", "refs", "reftable", 
 // killed it stays in the folder for temporary files. What git writes
 // goes to the repository, but for the log of a branch in one that has no logs yet.
 func (o *standIn) make() (dir string, env []string, drop func(), err error) {
-	if dir, err = os.MkdirTemp("", "reprise-git-"); err != nil {
+	base, err := o.outside()
+	if err == nil {
+		dir, err = os.MkdirTemp(base, "reprise-git-")
+	}
+	if err != nil {
 		return "", nil, func() {}, err
 	}
 	env, err = o.fill(dir)
 	return dir, env, func() { os.RemoveAll(dir) }, err // links are not followed
+}
+
+// outside is a folder for temporary files that is no part of the work tree: who looks adds
+// nothing there.
+func (o *standIn) outside() (string, error) {
+	cache, _ := os.UserCacheDir()
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm", cache} {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || !filepath.IsAbs(real) {
+			continue
+		}
+		if rel, err := filepath.Rel(o.top, real); o.top == "" || err != nil || !filepath.IsLocal(rel) {
+			return real, nil
+		}
+	}
+	return "", errors.New("there is no folder for temporary files outside of the repository; set TMPDIR to one")
 }
 
 func (o *standIn) fill(dir string) ([]string, error) {
