@@ -79,8 +79,13 @@ func (o *standIn) make() (dir string, env []string, drop func(), err error) {
 	return dir, env, func() { os.RemoveAll(dir) }, err // links are not followed
 }
 
-// outside is a folder for temporary files that is no part of the work tree: who looks adds
-// nothing there.
+func below(file, dir string) bool {
+	rel, err := filepath.Rel(dir, file)
+	return dir != "" && err == nil && filepath.IsLocal(rel)
+}
+
+// outside is a folder for temporary files that is no part of the work tree or of the main one:
+// who looks adds nothing there.
 func (o *standIn) outside() (string, error) {
 	cache, _ := os.UserCacheDir()
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm", cache} {
@@ -88,7 +93,7 @@ func (o *standIn) outside() (string, error) {
 		if err != nil || !filepath.IsAbs(real) {
 			continue
 		}
-		if rel, err := filepath.Rel(o.top, real); o.top == "" || err != nil || !filepath.IsLocal(rel) {
+		if !below(real, o.top) && (filepath.Base(o.commonDir) != ".git" || !below(real, filepath.Dir(o.commonDir))) {
 			return real, nil
 		}
 	}
