@@ -72,6 +72,9 @@ type Decision struct {
 	// Holder is who keeps the run from being started by working on something else in the
 	// project; nil if nothing but that run itself decides.
 	Holder *Owner
+	// Rests says that nothing shows that work on it was cut off: a list of tasks with open
+	// items is no accident. It waits for whoever goes on with it.
+	Rests bool
 	// Reasons say why, the most important first.
 	Reasons []string
 	// Verify are steps that the ledger marks open although git has a commit for them.

@@ -108,7 +108,7 @@ const (
 	NotStarted  State = iota + 1 // planned, nothing done yet
 	Running                      // alive now, according to evidence outside its files
 	Interrupted                  // begun, not finished, and no person is needed to continue
-	Waiting                      // for a person, an approval or a limit
+	Waiting                      // for a person, an approval or a limit, or it rests
 	Stopped                      // ended on purpose with work left open
 	Complete                     // nothing is left
 	Unreadable                   // its files do not say

@@ -97,6 +97,10 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.Reasons = append([]string{why}, d.Reasons...)
 	}
 	d.heed(r, rules.Choice)
+	if d.Rests = r.rests(o); d.Rests && d.State == Interrupted && d.Action == Start {
+		d.State = Waiting
+		d.Reasons = slices.Insert(d.Reasons, min(1, len(d.Reasons)), "nothing shows that work on it was cut off")
+	}
 	d.Waits = r.waits(d.Action)
 	d.conclude(r, o, rules)
 	return d

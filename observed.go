@@ -90,7 +90,10 @@ type Git struct {
 	Operation string    // merge, rebase, cherry-pick, revert, bisect, am; "" if none is in progress
 	IndexLock *LockFile // on the index, the head or the branch: nothing can be committed
 
-	Changed []Change // uncommitted and untracked
+	// Changed is uncommitted and untracked. Listed says that git listed all of it for this
+	// checkout.
+	Changed []Change
+	Listed  bool
 	// ChangedMore counts the changes beyond those listed.
 	ChangedMore int
 	// Untold says why git cannot list uncommitted changes in a checkout, by its path, "."
@@ -313,6 +316,8 @@ type Change struct {
 	Added     bool // staged, and no file of the head
 	Deleted   bool
 	Worktree  string // the checkout it is in, "" for the project's own
+	// At is when a file was last written, zero if unknown.
+	At time.Time `json:"-"`
 }
 
 // Says says what git shows of the file.

@@ -201,6 +201,8 @@ type Run struct {
 	// Behind says that the work was cut off before the files had all that the journal has.
 	// The run is described as resuming makes it: by bringing them up.
 	Behind bool `json:",omitempty"`
+	// Dropped says that an engine worked on it last and did not leave in an orderly way.
+	Dropped bool `json:"-"`
 	// Returned says that the fleet has finished the run since it was handed over, and that what
 	// is checked out has all that was done there: the files here are no old copy.
 	Returned bool `json:",omitempty"`

@@ -33,6 +33,8 @@ type Session struct {
 	Asks string
 	// Broken says why its own CLI cannot continue it, "" if nothing speaks against it.
 	Broken string
+	// Attempt says that it is one of an attempt at a run of the project, and so part of it.
+	Attempt bool
 	// Parent is the session whose helper it is, "" for none. Idle says that it was given
 	// nothing to do.
 	Parent string
@@ -344,6 +346,14 @@ func (o Observed) SessionsOn(r *Run) []Session {
 	}
 	// Which are history follows from how many are: the oldest.
 	return o.shared(cutKey{r.Worktree, gone}, func() []Session { return o.current(all, r) })
+}
+
+// FolderOn is SessionsOn as far as a quick look tells.
+func (o Observed) FolderOn(r *Run) []Session {
+	if o.Sessions == nil {
+		o.Sessions, o.index = o.Folder, nil
+	}
+	return o.SessionsOn(r)
 }
 
 // current gives those of the sessions that are not history for a run, and what the others

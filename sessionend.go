@@ -46,6 +46,9 @@ func (endedWords) words() (string, []string) {
 	return "end", []string{"", "killed", "closed", "you", "limit", "context", "error", "login", "billing", "permission", "reboot", "finished", "unknown"}
 }
 
+// Lately reports whether a session that was at work at a time can be wanted back.
+func Lately(at, now time.Time) bool { return !at.Before(now.Add(-SessionWanted)) }
+
 // State is the state of the session by itself.
 func (s Session) State(now time.Time) State {
 	switch by := cmp.Or(s.End.By, EndedUnknown); {
@@ -85,7 +88,7 @@ func (s Session) Outcome(now time.Time) Outcome {
 		return OutcomeNothing
 	case state == Waiting:
 		return OutcomeWait
-	case slices.ContainsFunc(s.Calls, Call.Open), s.Lost > 0, s.Owner.Life != Dead && s.End.By != EndedLimit,
+	case slices.ContainsFunc(s.Calls, Call.Open), s.Lost > 0, s.Owner.Life != Dead && cmp.Or(s.End.By, EndedUnknown) == EndedUnknown,
 		s.End.By == EndedContext, s.End.By == EndedLogin, s.End.By == EndedBilling:
 		return OutcomeCaution
 	}
@@ -108,7 +111,8 @@ func (s Session) Verdict(now time.Time) Verdict {
 }
 
 // Wanted reports whether a person could want the session back: it was at work in the last
-// 14 days and did not come to rest by itself. The caller's is this one.
+// 14 days and did not come to rest by itself. The caller's is this one, and those of
+// attempts are part of their run.
 func (s Session) Wanted(now time.Time) bool {
 	return s.Recent(now) && s.Outcome(now) != OutcomeNothing
 }
@@ -116,7 +120,7 @@ func (s Session) Wanted(now time.Time) bool {
 // Recent reports whether a session is to be listed: Wanted, or ended by a person in the
 // middle of its work.
 func (s Session) Recent(now time.Time) bool {
-	if s.Caller || s.Idle || s.Path == "" || !s.Last.IsZero() && s.Last.Before(now.Add(-SessionWanted)) {
+	if s.Caller || s.Attempt || s.Idle || s.Path == "" || !s.Last.IsZero() && !Lately(s.Last, now) {
 		return false
 	}
 	return s.Outcome(now) != OutcomeNothing || s.State(now) == Stopped && s.End.Open

@@ -39,9 +39,6 @@ type Input struct {
 	Step string
 	// For is the CLI that is to read it, "" for any.
 	For string
-	// Unasked tells that no one has asked its reader to take the work over: a session
-	// that begins where the work lies.
-	Unasked bool
 	// Others are the other open runs of the project, the most urgent first.
 	Others []Other
 }
@@ -63,7 +60,6 @@ type Recorded struct {
 type Briefing struct {
 	Run      reprise.Ref
 	For      string
-	Unasked  bool
 	AtWork   bool // someone is at work on it now
 	Sections []report.BriefSection
 	// Notes are about the CLI that reads it, in words of ours.
@@ -117,7 +113,7 @@ func Make(in Input) Briefing {
 	g.next()
 	g.doNot()
 	g.others()
-	b := Briefing{Run: in.Run.Ref, For: in.For, Unasked: in.Unasked, AtWork: in.Decision.State == reprise.Running, Notes: g.notes()}
+	b := Briefing{Run: in.Run.Ref, For: in.For, AtWork: in.Decision.State == reprise.Running, Notes: g.notes()}
 	// The fewer and the shorter the items, the more sections stay whole.
 	for percent, clip := 100, longest; ; percent, clip = percent*3/4, max(clip*3/4, 60) {
 		b.Sections = g.sections(percent, clip)
@@ -206,9 +202,6 @@ func (b Briefing) Data() []reprise.Data {
 const (
 	takeOver = "You take over work that another session began and did not finish."
 	atWork   = "Someone else is at work on this right now. Do not take it over, and leave its files alone."
-	beside   = `Another session began work in this project and did not finish it. You have not been asked to continue it: mention it to
-the person in a sentence, then do what you are asked. If they want it continued, ` + "`reprise resume`" + ` does that with
-checks, or begin at the next step below.`
 )
 
 // Text gives the whole briefing, for an agent to read.
@@ -218,11 +211,8 @@ func (b Briefing) Text() string {
 	}))
 	var out strings.Builder
 	intro := takeOver
-	switch {
-	case b.AtWork:
+	if b.AtWork {
 		intro = atWork
-	case b.Unasked:
-		intro = beside
 	}
 	fmt.Fprintf(&out, `# Briefing: where the work stands
 

@@ -351,14 +351,18 @@ func (g *gathering) doNot() {
 // others tells in a line each what else is open in the project.
 func (g *gathering) others() {
 	for _, o := range g.Others {
-		r, d, p := o.Run, o.Decision, o.Run.Progress()
-		text := fmt.Sprintf("%s (%s): %s, %s done", name(o.Name, r.Title), r.Kind, d.State, p.Words(" of "))
-		switch {
-		case d.Point != nil:
-			text += "; next is " + name(d.Point.ID, d.Point.Title)
-		case len(d.Reasons) > 0:
-			text += "; " + d.Reasons[0]
-		}
-		g.add(Others, text, r.Path)
+		g.add(Others, other(o), o.Run.Path)
 	}
+}
+
+// other tells of a run in a line.
+func other(o Other) string {
+	text := fmt.Sprintf("%s (%s): %s, %s done", name(o.Name, o.Run.Title), o.Run.Kind, o.Decision.State, o.Run.Progress().Words(" of "))
+	switch {
+	case o.Decision.Point != nil:
+		text += "; next is " + name(o.Decision.Point.ID, o.Decision.Point.Title)
+	case len(o.Decision.Reasons) > 0:
+		text += "; " + o.Decision.Reasons[0]
+	}
+	return text
 }

@@ -28,6 +28,8 @@ type Options struct {
 	// log of the story folders and what the head has of Claimed, no status and no list of branches,
 	// unless a file of state is missing. NoGit asks git nothing.
 	Cheap, NoGit bool
+	// Sessions asks for a quick look at the sessions of agent CLIs where git is not asked.
+	Sessions bool
 	// Brief asks for a quick look at the sessions of agent CLIs where there are no runs.
 	Brief bool
 	// Paths are the files and folders whose changes are listed commit by
@@ -97,6 +99,9 @@ const (
 func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time, opts Options) reprise.Observed {
 	o := reprise.Observed{Now: now, Owners: owners(runs, now)}
 	if opts.NoGit {
+		if opts.Sessions {
+			o.Folder, o.FolderUnread = sessions(ctx, root, nil, o, opts, true)
+		}
 		return o
 	}
 	if !opts.Cheap {
@@ -239,6 +244,10 @@ func question(runs []*reprise.Run, absent map[string]bool, opts Options) gitx.As
 	ask.Paths = append(ask.Paths, inProject(slices.Clone(opts.Past))...)
 	if opts.Cheap {
 		ask.Heads = opts.Claimed
+		// Whether work on a list was cut off, what nobody committed tells.
+		ask.Changed = slices.ContainsFunc(runs, func(r *reprise.Run) bool {
+			return r != nil && r.Kind == reprise.KindTasks && r.State.Begun()
+		})
 		return ask
 	}
 	// Runs that are still open first: what is bounded must not be used up by

@@ -34,6 +34,8 @@ type JudgeOptions struct {
 	// Full gathers all evidence and runs every check; otherwise only what is cheap enough
 	// for a list of all runs. Alone starts no process: git is not asked.
 	Full, Alone bool
+	// Sessions asks for the sessions of agent CLIs too where Full does not.
+	Sessions bool
 	// Verify, with Full, is a command to run in a throw-away copy of the project. If it
 	// succeeds, what is evidenced counts as verified.
 	Verify string
@@ -213,14 +215,87 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
+		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Sessions: opts.Sessions, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
 	})
 	for _, r := range runs {
 		j.Observed.Settle(j.views[r].History.Settled)
 	}
 	j.Observed.Peers = runs
+	j.tellAttempts()
 	j.Observed.Index()
 	return runs, nil
+}
+
+// tellAttempts says which sessions are of attempts at runs of the project.
+func (j *Judgement) tellAttempts() {
+	for _, v := range j.views {
+		for i := range v.Events {
+			for _, list := range [][]reprise.Session{j.Observed.Sessions, j.Observed.Folder} {
+				for k := range list {
+					s := &list[k]
+					s.Attempt = s.Attempt || s.ID != "" && v.Events[i].Kind != reprise.SessionCheckpoint && v.Events[i].Agent == s.ID
+				}
+			}
+		}
+	}
+}
+
+// Sessions lists the sessions of agent CLIs in this folder that a person could want back: those
+// with the worst outcome first, the latest of them first. all adds those that a person ended in
+// the middle of their work.
+func (j *Judgement) Sessions(all bool) []reprise.Session {
+	out, now := j.Observed.WantedSessions(all), j.Observed.Now
+	slices.SortStableFunc(out, func(a, b reprise.Session) int {
+		switch x, y := a.Outcome(now), b.Outcome(now); {
+		case x == y:
+			return 0
+		case x.Worse(y) == x:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// Foremost returns the session that a person has to look at before these runs: its outcome is
+// worse than theirs, or the same and it was at work after all of them; nil if there is none.
+func (j *Judgement) Foremost(runs []*reprise.Run) *reprise.Session {
+	list := j.Sessions(false)
+	if len(list) == 0 {
+		return nil
+	}
+	worst, last := reprise.OutcomeNothing, time.Time{}
+	for _, r := range runs {
+		worst = worst.Worse(j.Decisions[r].Outcome())
+		if r.LastActivity.After(last) {
+			last = r.LastActivity
+		}
+	}
+	s := &list[0]
+	if to := s.Outcome(j.Observed.Now); to == worst && !s.Last.After(last) || to != worst && worst.Worse(to) == worst {
+		return nil
+	}
+	return s
+}
+
+// Unread lists what was not read of the stores of agent CLIs and may be of a session that a person
+// could want back.
+func (j *Judgement) Unread() []reprise.UnreadSession {
+	return slices.DeleteFunc(slices.Clone(j.Observed.FolderUnread), func(u reprise.UnreadSession) bool {
+		return u.Left || !u.Last.IsZero() && !reprise.Lately(u.Last, j.Observed.Now)
+	})
+}
+
+// Idle is the outcome where no run was interrupted: that of the sessions, or of the folder.
+func (j *Judgement) Idle() reprise.Outcome {
+	worst := j.Result.Idle()
+	if len(j.Unread()) > 0 {
+		worst = worst.Worse(reprise.OutcomeCaution)
+	}
+	for _, s := range j.Sessions(false) {
+		worst = worst.Worse(s.Outcome(j.Observed.Now))
+	}
+	return worst
 }
 
 // View returns what is known of a run, or nil if it is not part of the judgement.

@@ -40,6 +40,9 @@ type Options struct {
 	// Within, if not nil, restricts the search to folders with a layout's mark and to
 	// these paths. What is found is there; nothing is known about the rest.
 	Within []string
+	// Newest, if not zero, is how many lists of tasks are read: those written last. The
+	// others are counted.
+	Newest int
 	// Progress, if set, is called from time to time with the number of runs loaded and
 	// the total. It must be safe for concurrent use.
 	Progress func(loaded, total int)
@@ -55,6 +58,8 @@ type Result struct {
 	Runs []*reprise.Run
 	// Findings are about the folder rather than a single run.
 	Findings []reprise.Finding
+	// Left counts the lists of tasks that were not read; see Options.Newest.
+	Left int
 	// Skipped are folders that were not searched because git ignores them.
 	Skipped []string
 
@@ -116,6 +121,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	}
 	jobs := res.find(fsys, entries)
 	res.seen = surveyOf(jobs, fsys)
+	jobs = res.newest(fsys, jobs, opts.Newest)
 	runs, err = res.load(ctx, fsys, jobs, opts)
 	if err != nil {
 		return nil, nil, err
@@ -210,6 +216,26 @@ func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) 
 		}
 	}
 	return jobs
+}
+
+// newest leaves out the lists of tasks beyond a number, those written first; 0 means no limit.
+func (res *Result) newest(fsys *tree.FS, jobs []job, most int) []job {
+	lists := slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return j.ref.Kind != reprise.KindTasks })
+	if most == 0 || len(lists) <= most {
+		return jobs
+	}
+	written := map[reprise.Ref]time.Time{}
+	for _, j := range lists {
+		if info, err := fs.Stat(fsys, j.ref.Path); err == nil {
+			written[j.ref] = info.ModTime()
+		}
+	}
+	slices.SortStableFunc(lists, func(a, b job) int { return written[b.ref].Compare(written[a.ref]) })
+	res.Left = len(lists) - most
+	for _, j := range lists[most:] {
+		written[j.ref] = time.Time{}
+	}
+	return slices.DeleteFunc(jobs, func(j job) bool { at, list := written[j.ref]; return list && at.IsZero() })
 }
 
 // survey is what a walk through a folder finds before anything is loaded.

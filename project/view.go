@@ -233,6 +233,21 @@ var noWork = []reprise.EventKind{
 	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft, reprise.StepOverstepped,
 }
 
+// dropped reports whether an engine worked on a run last and did not leave in an orderly way.
+func dropped(events []reprise.Event) bool {
+	for i := range slices.Backward(events) {
+		switch ev := &events[i]; ev.Kind {
+		case reprise.EngineLeft, reprise.RunEnded, reprise.RunStopped, reprise.StateRestored:
+			return false
+		case reprise.RunResumed, reprise.WorktreeReady, reprise.PhaseEnded, reprise.StepStarted, reprise.StepFinished, reprise.StepFailed, reprise.StepResolved, reprise.StepHeld, reprise.StepDeferred:
+			if ev.Actor != reprise.Person {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // recall applies events to a run, without questions that lapsed. Recorded work counts as
 // activity even if the files cannot express it: some keep only a day, some nothing about
 // most steps. For an own run only the journal says what was done.
@@ -256,6 +271,7 @@ func (v *View) recall(s *Scope) {
 			r.Active(e.At, s.last)
 		}
 	}
+	r.Dropped = dropped(v.Events)
 	if r.State == reprise.NotStarted && slices.Contains(takenUp, v.Events[n-1].Kind) {
 		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
 	}

@@ -20,6 +20,7 @@ type Session struct {
 	Branch       string          `json:"branch,omitempty" jsonschema:"the git branch it worked on; absent if not recorded"`
 	Title        string          `json:"title" jsonschema:"as it was named, or its first request"`
 	State        reprise.State   `json:"state"`
+	Says         string          `json:"says" jsonschema:"how it ended or what it does, in words that follow its name"`
 	Verdict      reprise.Verdict `json:"verdict" jsonschema:"whether it is safe to continue it; none where nothing is to be continued"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"of its latest record; null if unknown"`
 	Ended        SessionEnd      `json:"ended"`
@@ -65,7 +66,7 @@ func NewSessions(list []reprise.Session, now time.Time) []Session {
 	return Each(list, func(s reprise.Session) Session {
 		return Session{
 			CLI: s.CLI, ID: s.ID, Name: s.Name(list), Version: s.Version, Path: s.Path, Folder: s.Folder, Dir: s.Dir, Branch: s.Branch, Title: cmp.Or(s.Title, s.FirstPrompt),
-			State: s.State(now), Verdict: s.Verdict(now), LastActivity: When(s.Last), Asks: s.Asks,
+			State: s.State(now), Says: s.Says(now), Verdict: s.Verdict(now), LastActivity: When(s.Last), Asks: s.Asks,
 			Ended:       SessionEnd{cmp.Or(s.End.By, reprise.EndedUnknown), When(s.End.At), When(s.End.Until), s.End.Source, s.End.Says},
 			FirstPrompt: s.FirstPrompt, LastPrompt: s.LastPrompt, LastWords: s.LastWords, Calls: Each(s.Calls, newCall), Next: s.Next(), Broken: s.Broken,
 			Lost: s.Lost, Part: s.Part, Context: s.Context, Life: cmp.Or(s.Owner.Life, reprise.LifeUnknown), Reason: s.Owner.Reason,

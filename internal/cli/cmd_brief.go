@@ -27,8 +27,9 @@ func (a *app) newBrief() *cobra.Command {
 			"claimed, what is in progress, unknown or changed since, the next step and what to\n" +
 			"leave alone. Every statement has its source; text from state files is quoted as\n" +
 			"data. At most 10,000 characters. Changes nothing.\n\n" +
-			"Without RUN: the most urgent open run, with a line about each of the others. Where\n" +
-			"no run is open it prints nothing, so a hook can always call it.\n\n" +
+			"Without RUN: what was interrupted here, runs and agent sessions, in at most 1,200\n" +
+			"bytes, the most urgent first. Where nothing was interrupted it prints nothing, so a\n" +
+			"hook can always call it.\n\n" +
 			"Exit code: 0, 3 if the named run is finished, 10 or 11 if something contradicts that\n" +
 			"it is, 40 if files cannot be read.",
 		Example: "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
@@ -52,8 +53,14 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	if err != nil {
 		return err
 	}
+	if arg == "" {
+		list = interrupted(found, false)
+	}
+	notice := a.notice(found, false)
 	empty := report.Brief{Schema: report.BriefSchema, Root: found.Root, For: reader, Sections: []report.BriefSection{}, Notes: []string{}}
 	switch {
+	case arg == "" && notice.Text() != "":
+		return a.briefed(found, list, notice, empty)
 	case len(list) == 0 && found.Nothing() == reprise.OutcomeNothing:
 		return a.print(empty, func(*page) {})
 	case len(list) == 0:
@@ -66,7 +73,7 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	if err != nil {
 		return err
 	}
-	in.For, in.Others = reader, othersOf(list)
+	in.For = reader
 	b := briefing.Make(in)
 	if a.json {
 		return a.writeJSON(a.out, report.Brief{
@@ -77,9 +84,23 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	return err
 }
 
-// othersOf returns the runs of a list other than the first, for its briefing.
-func othersOf(list []judged) []briefing.Other {
-	return report.Each(list[1:], func(j judged) briefing.Other { return briefing.Other{Name: j.name, Run: j.run, Decision: j.d} })
+// briefed prints what was interrupted in a folder. As JSON it has the sections of the most urgent
+// run as well.
+func (a *app) briefed(found *project.Judgement, list []judged, notice briefing.Notice, doc report.Brief) error {
+	if doc.Text = notice.Text(); !a.json {
+		_, err := fmt.Fprint(a.out, doc.Text)
+		return err
+	}
+	if len(list) > 0 {
+		in, err := a.briefingOf(found, list[0], upkeepFlags{dir: found.Root})
+		if err != nil {
+			return err
+		}
+		in.For, in.Others = doc.For, notice.Runs[1:]
+		b := briefing.Make(in)
+		doc.Layout, doc.ID, doc.Sections, doc.Notes = b.Run.Layout, b.Run.ID, report.List(b.Sections), report.List(b.Notes)
+	}
+	return a.writeJSON(a.out, doc)
 }
 
 // briefingOf collects the input for a run's briefing.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,10 +39,10 @@ func (a *app) newHook() *cobra.Command {
 		Use:   "hook",
 		Short: "Make agent CLIs and git report interrupted work",
 		Long: "A session that starts in a project with interrupted work gets a briefing into its\n" +
-			"context: all open runs, at most 10,000 characters, and nothing if no run is open.\n" +
-			"When the session stops, ends or is compacted, that is noted for the runs it worked\n" +
-			"on. A hook answers within 150 ms. If reading everything takes longer, it prints one\n" +
-			"line instead, or nothing. It never fails the tool.",
+			"context: what was interrupted, at most 1,200 bytes, and nothing if nothing was. When\n" +
+			"the session stops, ends or is compacted, that is noted for the runs it worked on. A\n" +
+			"hook answers within 150 ms: with what it has found by then, or nothing. It never fails\n" +
+			"the tool.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -394,80 +393,70 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 	}
 }
 
-// interrupted reports what was interrupted in a folder: first on one line, from a quick
-// look and, unless that covered everything, a complete one; then in full. It says nothing
-// if nothing was interrupted, or to attempts of ours, which have their instructions. A
-// run that is being worked on was not interrupted.
+// hookLists is how many lists of tasks a hook reads first.
+const hookLists = 12
+
+// interrupted reports what was interrupted in a folder, and nothing if nothing was: first
+// what is known without git, then what git shows of the lists of tasks written last, then
+// everything. Attempts of ours are told nothing: they have their instructions.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
 	if a.isPerson(upkeepFlags{dir: dir}) != nil {
 		return
 	}
 	root, _ := project.Locate(dir)
-	open := false
-	for _, within := range [][]string{a.places(root), nil} {
-		quick, err := a.judgeAgain(ctx, root, project.JudgeOptions{Alone: true, Options: project.Options{Within: within}})
-		if err != nil {
+	for _, opts := range []project.JudgeOptions{
+		{Alone: true, Options: project.Options{Within: a.places(root), Newest: hookLists}},
+		{Options: project.Options{Newest: hookLists}},
+		{},
+	} {
+		opts.Sessions, opts.Hide = true, a.hide(root)
+		found, err := a.judgeAgain(ctx, root, opts)
+		if err != nil || ctx.Err() != nil {
 			return
 		}
-		var line string
-		switch line, open = interruptedLine(quick); {
-		case tool.Name == hook.Git && line != "":
-			line += "\n"
-		case line != "":
-			line += " You have not been asked to continue that work."
+		text := ""
+		if n := a.notice(found, opts.Alone); tool.Name == hook.Git {
+			text = interruptedLine(n)
+		} else {
+			n.Unasked = true
+			text = n.Text()
 		}
-		say(line)
-		if within != nil && quick.Whole() {
-			break
+		say(text)
+		if !opts.Alone && found.Left == 0 {
+			return
 		}
 	}
-	if !open || tool.Name == hook.Git {
-		return
-	}
-	found, err := a.judge(ctx, dir, project.JudgeOptions{Full: true})
-	if err != nil {
-		return
-	}
-	list, err := candidates(found, "")
-	if err != nil {
-		return
-	}
-	slices.SortStableFunc(list, func(a, b judged) int { return cmp.Compare(atWork(a), atWork(b)) })
-	if len(list) == 0 || atWork(list[0]) > 0 {
-		say("") // a closer look shows that there is nothing to report
-		return
-	}
-	in, err := a.briefingOf(found, list[0], upkeepFlags{dir: dir})
-	if err != nil || ctx.Err() != nil {
-		return
-	}
-	in.For, in.Unasked, in.Others = tool.Name, true, othersOf(list)
-	say(briefing.Make(in).Text())
 }
 
-// atWork returns 1 for a run that is being worked on now, or that waits for another one of its
-// project, otherwise 0.
-func atWork(j judged) int {
-	if j.d.State == reprise.Running || j.d.Holder != nil {
-		return 1
-	}
-	return 0
-}
-
-// interruptedLine says on one line what was interrupted and what is being worked on; open
-// reports whether anything was interrupted.
-func interruptedLine(found *project.Judgement) (line string, open bool) {
-	counts := map[bool]int{}
-	for _, r := range found.Runs {
-		if state := found.Decisions[r].State; state.Begun() {
-			counts[state == reprise.Running]++
+// notice collects what was interrupted; certain leaves out what only git can tell.
+func (a *app) notice(found *project.Judgement, certain bool) briefing.Notice {
+	runs := interrupted(found, certain)
+	n := briefing.Notice{Observed: found.Observed, Left: found.Left, AtWork: working(found) > 0}
+	for _, s := range found.Sessions(false) {
+		if s.Owner.Life != reprise.Alive {
+			n.Sessions = append(n.Sessions, s)
 		}
 	}
-	if n := counts[false]; n > 0 {
-		line = fmt.Sprintf("reprise: %s in this project may have been interrupted. `reprise status` lists them, `reprise brief` tells where the work stands.", count(n, "run"))
+	n.Runs = report.Each(runs, func(j judged) briefing.Other { return briefing.Other{Name: j.name, Run: j.run, Decision: j.d} })
+	if first := found.Foremost(report.Each(runs, func(j judged) *reprise.Run { return j.run })); first != nil && len(n.Sessions) > 0 {
+		n.Foremost = first.ID == n.Sessions[0].ID
 	}
-	if n := counts[true]; n > 0 {
-		line = strings.TrimSpace(line + fmt.Sprintf(" reprise: another process is at work on %s in this project right now; leave its files alone.", count(n, "run")))
+	return n
+}
+
+// interruptedLine says on one line what was interrupted.
+func interruptedLine(n briefing.Notice) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		noun string
+	}{{len(n.Sessions), "agent session"}, {len(n.Runs), "run"}} {
+		if part.n > 0 {
+			parts = append(parts, count(part.n, part.noun))
+		}
 	}
-	return line, counts[false] > 0
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("reprise: %s in this project may have been interrupted. `reprise status` lists them, `reprise brief` tells where the work stands.\n", strings.Join(parts, " and "))
 }

@@ -95,7 +95,7 @@ func (a *app) newStatus() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) error {
-	opts := project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}}
+	opts := project.JudgeOptions{Sessions: true, Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}}
 	found, apart, bad, err := together(dirs, func(dir string) (*project.Judgement, error) { return a.look(ctx, dir, opts) })
 	if err != nil {
 		return err
@@ -215,10 +215,11 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 			p.projects(flags.list, found)
 		}
 		if len(found.Runs) == 0 {
-			p.nothing(found.Result)
+			p.nothing(found)
 			return
 		}
 		p.status(found)
+		p.sessionsHere(found)
 		if flags.cost {
 			shown, _ := p.choose(found)
 			p.spending(shown, found, doc.Runs)
@@ -338,13 +339,20 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if len(list) == 0 {
 		document := report.NewCheck(found.Root, flags.mode, found.Observed).About(found.Findings)
 		a.came(found.Idle())
+		if s := found.Foremost(nil); s != nil {
+			document.Next = s.Next()
+		}
 		return a.print(document, func(p *page) {
+			p.full, p.verdicts = flags.full, true
 			if len(found.Runs) == 0 {
-				p.nothing(found.Result)
+				p.nothing(found)
+				p.next(document.Next)
 				return
 			}
 			p.uninterrupted(found)
+			p.sessionsHere(found)
 			p.folder(found.Findings)
+			p.next(document.Next)
 		})
 	}
 	if len(list) == 1 {
@@ -355,12 +363,18 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	a.came(worst(list))
 	if arg == "" {
-		a.came(worst(list).Worse(found.Nothing()))
+		a.came(worst(list).Worse(found.Nothing()).Worse(worstSession(found)))
 	}
 	next := a.looks(ctx, found.Root).ahead()
 	document := a.checkDocument(found, list, flags.mode, next)
+	var foremost *reprise.Session
+	if arg == "" {
+		if foremost = found.Foremost(report.Each(list, func(j judged) *reprise.Run { return j.run })); foremost != nil {
+			document.Next, document.First = foremost.Next(), ""
+		}
+	}
 	return a.print(document, func(p *page) {
-		p.full, p.ahead = flags.full || flags.mode == string(engine.Preflight), next
+		p.full, p.verdicts, p.ahead = flags.full || flags.mode == string(engine.Preflight), true, next
 		if len(list) > 1 {
 			p.candidates(list)
 		} else {
@@ -370,8 +384,11 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 				p.cost(found, list[0].run)
 			}
 		}
+		if arg == "" {
+			p.sessionsHere(found)
+		}
 		p.folder(found.Findings)
-		if len(list) == 1 {
+		if len(list) == 1 || foremost != nil {
 			if document.First != "" {
 				p.para("First: ", document.First, linesAll)
 			}

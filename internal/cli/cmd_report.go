@@ -27,8 +27,8 @@ func (a *app) newReport() *cobra.Command {
 		Long: "Write the page that `reprise serve` shows of a run to one file, for an issue, a\n" +
 			"pull request or a post-mortem: verdict, steps with evidence, timeline, findings\n" +
 			"and journal. The file is self-contained and runs no scripts; known secrets are\n" +
-			"left out. Without RUN: the run you would resume first. Changes nothing in the\n" +
-			"project.",
+			"left out. Without RUN: the run you would resume first or, where there is none, the\n" +
+			"agent sessions that were interrupted here. Changes nothing in the project.",
 		Example: "  reprise report 004 -o 004.html\n  reprise report 004 --svg > timeline.svg",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.report(ctx, flags, name) })
@@ -48,7 +48,8 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	if run == nil {
+	alone := run == nil && !flags.svg && len(found.Sessions(true)) > 0
+	if run == nil && !alone {
 		return fail(exitNothing, "`reprise status ..` looks one folder up", "there is no run to report on in %s", found.Root)
 	}
 	hide := a.knownSecrets(found.Root)
@@ -56,11 +57,15 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 		out, told, code := a.within(ctx, dir, args...)
 		return hide(out), hide(told), code
 	}}
-	make := web.Report
-	if flags.svg {
-		make = web.Timeline
+	var text []byte
+	switch {
+	case alone:
+		text, err = web.ReportSessions(ctx, opts)
+	case flags.svg:
+		text, err = web.Timeline(ctx, opts, run.Layout+":"+run.Path)
+	default:
+		text, err = web.Report(ctx, opts, run.Layout+":"+run.Path)
 	}
-	text, err := make(ctx, opts, run.Layout+":"+run.Path)
 	if err != nil {
 		return err
 	}

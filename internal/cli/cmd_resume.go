@@ -126,7 +126,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 	p := s.page(s.out)
 	switch {
 	case len(list) == 0:
-		s.came(found.Idle().Worse(worst(contested(found))))
+		s.came(found.Result.Idle().Worse(worst(contested(found))))
 		if s.json {
 			return nil, nil, s.writeLine(s.noWork(found.Findings))
 		}

@@ -36,6 +36,8 @@ type page struct {
 	asksFirst bool
 	// ahead returns what resuming a run starts, nil if not requested.
 	ahead func(judged) ahead
+	// verdicts adds to each session whether it is safe to continue it.
+	verdicts bool
 	// full shows everything: every file, every step, the whole plan.
 	full bool
 }

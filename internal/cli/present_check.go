@@ -359,7 +359,12 @@ func (p *page) verified(v *report.Verified) {
 }
 
 // nothing is the friendly answer for a folder without runs.
-func (p *page) nothing(res *project.Result) {
+func (p *page) nothing(found *project.Judgement) {
+	res := found.Result
+	if p.sessionsHere(found) {
+		p.findings(nil, nil, res.Findings)
+		return
+	}
 	if res.Idle() == reprise.OutcomeBlocked {
 		p.line("No run has its files in %s.", plain(res.Root))
 		p.findings(nil, nil, res.Findings)
@@ -404,7 +409,7 @@ func (p *page) uninterrupted(res *project.Judgement) {
 // says what can be done instead.
 func (p *page) nothingToResume(res *project.Judgement) {
 	if len(res.Runs) == 0 {
-		p.nothing(res.Result)
+		p.nothing(res)
 		return
 	}
 	p.uninterrupted(res)

@@ -49,7 +49,7 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	root, _ := a.locate(dir)
 	a.stands(root)
-	if opts.Full {
+	if opts.Full || opts.Sessions {
 		opts.Hide = a.hide(root)
 	}
 	progress := a.newProgress()
@@ -389,7 +389,7 @@ func (a *app) noRuns(found *project.Judgement, document any) error {
 	a.came(found.Nothing())
 	return a.print(document, func(p *page) {
 		p.all = true
-		p.nothing(found.Result)
+		p.nothing(found)
 	})
 }
 

@@ -335,11 +335,8 @@ func (r *Repo) assemble(git *reprise.Git, ask Ask, a *answers) {
 	git.ChangedMore = a.status.more + a.more
 	git.Untold = a.untold()
 	git.Branch, git.Detached = r.branch(&a.status)
-	for _, c := range a.status.changes {
-		c.Path = relSlash(r.prefix, c.Path)
-		git.Changed = append(git.Changed, c)
-	}
-	git.Changed = append(git.Changed, a.changes...)
+	git.Listed = !r.bare && !splitIndex(r.gitDir) && a.failed == nil
+	git.Changed = append(r.changes(&a.status), a.changes...)
 	if over := len(git.Changed) - ask.MaxChanges; over > 0 {
 		git.Changed, git.ChangedMore = git.Changed[:ask.MaxChanges], git.ChangedMore+over
 	}

@@ -124,7 +124,13 @@ func TestGather_git_matrix(t *testing.T) {
 			}
 		}, func(t *testing.T, g *reprise.Git) {
 			want := []reprise.Change{{Path: "file.txt"}, {Path: "gone.txt", Deleted: true}, {Path: "staged.txt", Staged: true}, {Path: "new/", Untracked: true}}
-			if !slices.Equal(g.Changed, want) {
+			for i := range g.Changed {
+				if c := &g.Changed[i]; c.At.IsZero() != c.Deleted {
+					t.Errorf("%s was last written at %v", c.Path, c.At)
+				}
+				g.Changed[i].At = time.Time{}
+			}
+			if !g.Listed || !slices.Equal(g.Changed, want) {
 				t.Errorf("%+v", g.Changed)
 			}
 		}},

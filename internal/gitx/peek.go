@@ -1,8 +1,10 @@
 package gitx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"reprise"
 )
@@ -17,7 +20,8 @@ import (
 // Peek is for answers that must be quick: what git's plain files tell, one process for
 // a log of the commits on the head that touched ask.Paths, one for the earlier names of the
 // files they added, two more each time that there are such, and one for what the head has of
-// ask.Heads, and one for what is missing, beside what ask.Then asks; none at all without any. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
+// ask.Heads, one for what is missing, and one for what is uncommitted, beside what ask.Then asks; none at all without any. Unless
+// that is asked for, IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
 // One more lists git's settings first, as in Open.
@@ -50,7 +54,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	}
 	r := &Repo{location: location{dir: real, prefix: slashPrefix(p.top, real)}}
 	ask = ask.clean(r.prefix)
-	if !ask.Missing && len(ask.Paths)+len(ask.Heads) == 0 || git.Head == "" && !exists(filepath.Join(p.commonDir, "reftable")) {
+	if !ask.Missing && !ask.Changed && len(ask.Paths)+len(ask.Heads) == 0 || git.Head == "" && !exists(filepath.Join(p.commonDir, "reftable")) {
 		return git, nil, nil
 	}
 	if r.git, err = newRunner(real, opts); err == nil {
@@ -66,6 +70,11 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 			r.peekMissing(ctx, git)
 		}
 	})
+	wg.Go(func() {
+		if ask.Changed {
+			r.peekChanged(ctx, p, git, ask.MaxChanges)
+		}
+	})
 	if len(ask.Paths) > 0 {
 		r.peekLog(ctx, p, git, ask)
 	}
@@ -74,6 +83,50 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 		ask.Then(r, git)
 	}
 	return git, r.skipped, nil
+}
+
+// peekChanged adds what is uncommitted in this checkout.
+func (r *Repo) peekChanged(ctx context.Context, p place, git *reprise.Git, most int) {
+	var st status
+	err := errSplit
+	if !splitIndex(p.gitDir) {
+		st, err = r.git.status(ctx, most, "normal", "dirty")
+	}
+	r.missed("uncommitted changes were not fully looked at", err)
+	git.Changed, git.ChangedMore, git.Listed = r.changes(&st), st.more, err == nil
+}
+
+// changes are what git listed as uncommitted, seen from this folder, with the time at which each
+// was last written. Of a folder that git does not know it is that of the latest of what is in it.
+func (r *Repo) changes(st *status) (out []reprise.Change) {
+	room := maxWritten
+	for _, c := range st.changes {
+		c.Path = relSlash(r.prefix, c.Path)
+		c.At = lastWritten(filepath.Join(r.dir, filepath.FromSlash(c.Path)), &room)
+		out = append(out, c)
+	}
+	return out
+}
+
+// maxWritten bounds how many files are asked when they were last written.
+const maxWritten = 1000
+
+// lastWritten is when a file, or the latest of what is in a folder, was last written; zero if unknown.
+func lastWritten(name string, room *int) (at time.Time) {
+	err := filepath.WalkDir(name, func(_ string, e fs.DirEntry, err error) error {
+		if *room--; err != nil || *room < 0 {
+			return cmp.Or(err, errEnough)
+		}
+		info, err := e.Info()
+		if err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+		return err
+	})
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // peekMissing says whether a file of state that the head has is not there, or not in the index:

@@ -41,6 +41,12 @@ type group struct {
 	Lines []line
 }
 
+// here are the sessions of agent CLIs in a folder that a person could want back.
+type here struct {
+	folder
+	List []report.Session
+}
+
 // asking is what waits for a person: a question, or a run that needs a decision.
 type asking struct {
 	Text string
@@ -60,6 +66,7 @@ type overview struct {
 	Waiting        []asking
 	Choices        []choice
 	Groups         []group
+	Sessions       []here
 	Search, State  string
 	Shown, Of      int
 	Earlier, Later string // addresses of the pages before and behind this one
@@ -80,6 +87,9 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 		}
 		o.Findings = append(o.Findings, f.Status.Findings...)
 		all = append(all, s.lines(f)...)
+		if len(f.Status.Sessions) > 0 {
+			o.Sessions = append(o.Sessions, here{f, f.Status.Sessions})
+		}
 	}
 	for _, l := range all {
 		questions := slices.Concat(l.Questions, l.Asks)
@@ -140,6 +150,9 @@ func (s *Server) watched(f folder) []string {
 		if at := filepath.Join(root, filepath.FromSlash(r.Path)); r.State.Open() {
 			out = append(out, at, filepath.Dir(at))
 		}
+	}
+	for _, session := range f.Status.Sessions {
+		out = append(out, filepath.Dir(session.Path))
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)

@@ -20,6 +20,25 @@ func Report(ctx context.Context, o Options, run string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.report(p.Name, body)
+}
+
+// ReportSessions is the page of a folder without runs: the sessions of agent CLIs in it that a person
+// could want back.
+func ReportSessions(ctx context.Context, o Options) ([]byte, error) {
+	f := New(o).folders(ctx)[0]
+	if f.Why != nil {
+		return nil, f.Why
+	}
+	body, err := render("folder", here{f, f.Status.Sessions})
+	if err != nil {
+		return nil, err
+	}
+	return o.report("Agent sessions in "+f.Name, body)
+}
+
+// report makes a file of a page.
+func (o Options) report(title string, body []byte) ([]byte, error) {
 	style, err := assets.ReadFile("assets/style.css")
 	if err != nil {
 		return nil, err
@@ -27,7 +46,7 @@ func Report(ctx context.Context, o Options, run string) ([]byte, error) {
 	text, err := render("report.html", struct {
 		frame
 		Style template.CSS
-	}{frame{Title: p.Name, At: o.Now(), Body: template.HTML(body)}, template.CSS(style)})
+	}{frame{Title: title, At: o.Now(), Body: template.HTML(body)}, template.CSS(style)})
 	return sealed(kindReport, text), err
 }
 
