@@ -66,7 +66,7 @@ func (n Notice) Text() string {
 		atWork = "reprise: someone else is at work in this project right now: leave its files alone; `reprise status` says who.\n"
 	}
 	if first == nil {
-		return atWork
+		return ""
 	}
 	// The fewer and the shorter the lines, the sooner it fits; the first thing stays.
 	for lines, clip := min(len(rest), 6), 150; ; {
