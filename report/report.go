@@ -39,7 +39,7 @@ type Run struct {
 	Project      string           `json:"project,omitempty" jsonschema:"the folder below root whose project it belongs to; absent for root itself"`
 	Kind         string           `json:"kind" jsonschema:"the sort of workflow"`
 	Title        string           `json:"title"`
-	State        reprise.State    `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
+	State        reprise.State    `json:"state" jsonschema:"waiting is for a person, an approval or a limit, or a list of tasks with open items that nothing shows to have been cut off; stopped was ended on purpose with work left"`
 	ListedAs     reprise.State    `json:"listed_as,omitzero" jsonschema:"the state whose runs it is listed with, where that is not its own: what was cut off here and waits for an answer stands with what was interrupted"`
 	Verdict      reprise.Verdict  `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered; wait where no problem was found and a limit has to end first"`
 	Standing     reprise.Standing `json:"standing,omitempty" jsonschema:"the verdict in the word that people are shown: running where someone is at work on it and waits where it is beside it, although nothing may be started; asks where a person is needed first; none, or else as verdict; absent where it was not judged"`
