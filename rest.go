@@ -19,7 +19,7 @@ func (r *Run) rests(o Observed) bool {
 	if g := o.Git; g == nil || !g.Listed || g.ChangedMore > 0 || g.Operation != "" || g.IndexLock != nil {
 		return false
 	}
-	if slices.ContainsFunc(o.Git.Changed, func(c Change) bool { return o.leftBy(r, c) }) || o.unknown(r) != nil {
+	if o.changed(r) || o.unknown(r) != nil {
 		return false
 	}
 	return !o.latest(r) || !slices.ContainsFunc(o.FolderOn(r), func(s Session) bool { return s.Busy() && s.Owner.Life != Alive })
@@ -32,18 +32,17 @@ func (r *Run) CutShort(o Observed) bool {
 		slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Status == InProgress || s.Held != "" })
 }
 
-// leftBy reports whether a change that no commit has may be of a run's work: it is one of the
-// run's own file, or was made since the run was last active, by whoever worked here last.
-func (o Observed) leftBy(r *Run, c Change) bool {
-	if c.Worktree != "" {
-		return false
-	}
-	of := func(r *Run) bool { return Within(r.Path, c.Path) }
-	if of(r) {
+// changed reports whether what no commit has may be of a run's work: its own file, or a file of
+// no run that was written since the run was last active, by whoever worked here last.
+func (o Observed) changed(r *Run) bool {
+	of := func(c Change, r *Run) bool { return c.Worktree == "" && Within(r.Path, c.Path) }
+	if slices.ContainsFunc(o.Git.Changed, func(c Change) bool { return of(c, r) }) {
 		return true
 	}
-	return !slices.ContainsFunc(o.Peers, func(p *Run) bool { return p != nil && of(p) }) && o.latest(r) &&
-		(c.At.IsZero() || c.At.After(o.Git.LastActivity(r)))
+	return o.latest(r) && slices.ContainsFunc(o.Git.Changed, func(c Change) bool {
+		return c.Worktree == "" && (c.At.IsZero() || c.At.After(o.Git.LastActivity(r))) &&
+			!slices.ContainsFunc(o.Peers, func(p *Run) bool { return p != nil && of(c, p) })
+	})
 }
 
 // latest reports whether no other open run of the project is known to have been active later.

@@ -13,8 +13,12 @@ import (
 // MaxNotice is how long a notice is at most, in bytes.
 const MaxNotice = 1200
 
-// goesOn begins the line with the command that continues.
-const goesOn = "goes on with: "
+// What lines begin with: the command that continues, the first request, the last words.
+const (
+	goesOn = "goes on with: "
+	asked  = "asked: "
+	said   = "said last: "
+)
 
 // Notice is what was interrupted in a project, for a session that begins there: the first of
 // it with what has to be known before it is continued, a line about each of the rest, and
@@ -71,12 +75,12 @@ func (n Notice) Text() string {
 	// The fewer and the shorter the lines, the sooner it fits; the first thing stays.
 	for lines, clip := min(len(rest), 6), 150; ; {
 		text := n.text(first, rest, lines, clip) + atWork
-		if len(text) <= MaxNotice || clip < 20 {
+		switch {
+		case len(text) <= MaxNotice, lines == 0 && clip < 30:
 			return text
-		}
-		if lines > 2 {
+		case lines > 2 || clip < 30:
 			lines--
-		} else {
+		default:
 			clip = clip * 4 / 5
 		}
 	}
@@ -85,8 +89,12 @@ func (n Notice) Text() string {
 func (n Notice) text(first, rest []string, lines, clip int) string {
 	var data strings.Builder
 	for _, l := range first {
-		if !strings.HasPrefix(l, goesOn) { // a command that is cut is none
+		switch {
+		case strings.HasPrefix(l, goesOn): // a command that is cut is none
+		case strings.HasPrefix(l, asked), strings.HasPrefix(l, said):
 			l = short(oneLine(l), clip)
+		default:
+			l = short(oneLine(l), max(clip, 100))
 		}
 		fmt.Fprintln(&data, l)
 	}
@@ -117,10 +125,10 @@ func (n Notice) session(s reprise.Session) []string {
 		out = append(out, "it asks to be permitted: "+s.Asks)
 	}
 	if s.FirstPrompt != "" {
-		out = append(out, "asked: "+s.FirstPrompt)
+		out = append(out, asked+s.FirstPrompt)
 	}
 	if s.LastWords != "" {
-		out = append(out, "said last: "+s.LastWords)
+		out = append(out, said+s.LastWords)
 	}
 	if next := s.Next(); next != "" && len(next) < 150 {
 		out = append(out, goesOn+next)
