@@ -101,6 +101,8 @@ func survey(fsys fs.FS) *census {
 			return nil
 		}
 		switch {
+		case p != "." && doc.Fixtures(d):
+			return fs.SkipDir
 		case shapeOf(p) != noShape:
 			t.states = append(t.states, p)
 		case isSpecArtifact(p) && !d.IsDir():

@@ -77,7 +77,7 @@ func Frugal(env func(string) string) {
 		debug.SetGCPercent(400)
 	}
 	if env("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(300 << 20) // from there on it is looked for
+		debug.SetMemoryLimit(128 << 20) // from there on it is looked for
 	}
 }
 

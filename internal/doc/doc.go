@@ -231,14 +231,21 @@ func Index(fsys fs.FS) map[string][]string {
 }
 
 // noRuns are folders that hold no run, whatever is in them: packages of others, what a framework and
-// the tools of agents are made of, what lists are copied from, and what tests read. Tools keep their
-// runs beside these, not in them.
+// the tools of agents are made of, and what lists are copied from. Tools keep their runs beside
+// these, not in them.
 var noRuns = map[string]bool{
 	"node_modules": true, "vendor": true, ".git": true,
 	"_bmad": true, ".bmad": true, "bmad": true, ".bmad-core": true,
 	".aios-core": true, ".aiox-core": true, ".nexos-core": true,
 	agentsOwn: true, ".cursor": true,
-	"templates": true, "template": true, "fixtures": true, "__fixtures__": true, "testdata": true,
+	"templates": true, "template": true,
+}
+
+// Fixtures reports whether a folder is called like one that tests read. A list or a story there is no
+// work; whole projects of state are kept there to be worked on, too.
+func Fixtures(d fs.DirEntry) bool {
+	base := strings.ToLower(d.Name())
+	return d.IsDir() && (base == "fixtures" || base == "__fixtures__" || base == "testdata")
 }
 
 // agentsOwn is where Claude Code has its settings, and checkouts of the project.
@@ -265,7 +272,7 @@ func Walk(fsys fs.FS) map[string][]string {
 	holding := map[string][]string{}
 	_ = Search(fsys, func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil && (d == nil || d.IsDir()):
+		case err != nil && (d == nil || d.IsDir()), name != "." && Fixtures(d):
 			return fs.SkipDir
 		case err == nil && name != ".":
 			holding[d.Name()] = append(holding[d.Name()], path.Dir(name))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,10 @@ func IsWorktreePointer(data []byte) bool {
 	target = filepath.ToSlash(strings.TrimSpace(target))
 	return path.Base(path.Dir(target)) == "worktrees"
 }
+
+// maxRules is the largest ignore file whose rules are read, in bytes, and maxPattern the longest of
+// them: each is held against every folder.
+const maxRules, maxPattern = 256 << 10, 1 << 10
 
 // ignoreRules are the patterns of one ignore file and of those above it. Only
 // folders are asked for: a file that git ignores may well be state.
@@ -35,6 +40,9 @@ type pattern struct {
 
 func (r *ignoreRules) with(base string, data []byte) *ignoreRules {
 	next := &ignoreRules{above: r, base: base}
+	if len(data) > maxRules {
+		return r // what it would hide is searched
+	}
 	for _, line := range strings.Split(string(data), "\n") {
 		if p, ok := parsePattern(line); ok {
 			next.patterns = append(next.patterns, p)
@@ -51,7 +59,7 @@ func parsePattern(line string) (p pattern, ok bool) {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
 	}
-	if line == "" || line[0] == '#' {
+	if line == "" || line[0] == '#' || len(line) > maxPattern {
 		return p, false
 	}
 	if line[0] == '!' {
@@ -102,22 +110,26 @@ func (r *ignoreRules) match(name string, isDir bool) bool {
 	return false
 }
 
+// matchParts reports whether a pattern fits all of a name. The time grows with the product of their
+// parts, however many of them span folders.
 func matchParts(pattern, name []string) bool {
-	if len(pattern) == 0 {
-		return len(name) == 0
-	}
-	if pattern[0] == "**" {
-		if len(pattern) == 1 {
-			return len(name) > 0
-		}
-		for i := 0; i <= len(name); i++ {
-			if matchParts(pattern[1:], name[i:]) {
-				return true
+	fits := make([]bool, len(name)+1) // by how much of the name is left, what is left of the pattern
+	fits[0] = true
+	for i, part := range slices.Backward(pattern) {
+		next := make([]bool, len(name)+1)
+		for left := range next {
+			switch {
+			case part != "**":
+				next[left] = left > 0 && fits[left-1] && matchPart(part, name[len(name)-left])
+			case i == len(pattern)-1:
+				next[left] = left > 0
+			default:
+				next[left] = fits[left] || left > 0 && next[left-1]
 			}
 		}
-		return false
+		fits = next
 	}
-	return len(name) > 0 && matchPart(pattern[0], name[0]) && matchParts(pattern[1:], name[1:])
+	return fits[len(name)]
 }
 
 func matchPart(pattern, name string) bool {
