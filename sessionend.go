@@ -88,12 +88,16 @@ func (s Session) Outcome(now time.Time) Outcome {
 		return OutcomeNothing
 	case state == Waiting:
 		return OutcomeWait
-	case slices.ContainsFunc(s.Calls, Call.Open), s.Lost > 0, s.Owner.Life != Dead && cmp.Or(s.End.By, EndedUnknown) == EndedUnknown,
+	case slices.ContainsFunc(s.Calls, Call.Open), s.Lost > 0, s.Owner.Life != Dead && !sureEnd(s.End.By),
 		s.End.By == EndedContext, s.End.By == EndedLogin, s.End.By == EndedBilling:
 		return OutcomeCaution
 	}
 	return OutcomeOK
 }
+
+// sureEnd reports whether what ended a session leaves no doubt that nothing of it is at work,
+// even where its process could not be told from others.
+func sureEnd(by EndedBy) bool { return by == EndedLimit || by == EndedReboot || by == EndedPermission }
 
 // Verdict says whether it is safe to continue the session.
 func (s Session) Verdict(now time.Time) Verdict {

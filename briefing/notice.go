@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/redact"
 	"reprise/prompt"
 )
 
@@ -92,14 +93,14 @@ func (n Notice) text(first, rest []string, lines, clip int) string {
 		switch {
 		case strings.HasPrefix(l, goesOn): // a command that is cut is none
 		case strings.HasPrefix(l, asked), strings.HasPrefix(l, said):
-			l = short(oneLine(l), clip)
+			l = short(oneLine(redact.Text(l)), clip)
 		default:
-			l = short(oneLine(l), max(clip, 100))
+			l = short(oneLine(redact.Text(l)), max(clip, 100))
 		}
 		fmt.Fprintln(&data, l)
 	}
 	for _, l := range rest[:lines] {
-		fmt.Fprintln(&data, "- "+short(oneLine(l), min(clip, 100)))
+		fmt.Fprintln(&data, "- "+short(oneLine(redact.Text(l)), min(clip, 100)))
 	}
 	fence, blocks := prompt.Quote([]reprise.Data{{Name: "interrupted", Text: data.String()}})
 	text := "reprise: work in this project was interrupted. "
