@@ -1,0 +1,169 @@
+// Package hands starts agents, waits for them, and looks at what they left. It knows
+// nothing of plans and records. A Temporal activity is one Start and one Wait.
+//
+// An attempt has a folder. What stands in it survives the engine:
+//
+//	lease   locked as long as a process of the attempt lives; its time is the last moment
+//	        at which the engine was there
+//	pid     the process group
+//	log     what the agent said
+//	trace   the git commands it ran, by git itself
+//	result  its exit status: the attempt ended, whoever saw it
+package hands
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Attempt is the folder of one attempt.
+type Attempt string
+
+// At gives the attempt of a step in the folder of a run.
+func At(run, step string, n int) Attempt {
+	safe := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, step)
+	return Attempt(filepath.Join(run, "attempts", fmt.Sprintf("%.100s.%d", safe, n)))
+}
+
+func (a Attempt) path(name string) string { return filepath.Join(string(a), name) }
+
+// wrapper is the process over an agent. It says who it is, and how the agent ended: that
+// survives an engine that is not there to hear it.
+const wrapper = `echo $$ >"$REPRISE_ATTEMPT_DIR/pid"; (eval "$REPRISE_COMMAND"); echo $? >"$REPRISE_ATTEMPT_DIR/result"`
+
+// Start starts an agent by a command for the shell, in a process group of its own, with
+// the lease. If the engine dies in here, the agent exists or not: Alive tells.
+func (a Attempt) Start(command, dir string, env []string) (*exec.Cmd, error) {
+	if err := os.MkdirAll(string(a), 0o700); err != nil {
+		return nil, err
+	}
+	lease, err := os.OpenFile(a.path("lease"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Close() // the agent has it
+	if err := unix.Flock(int(lease.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("an agent is at work on this attempt: %w", err)
+	}
+	log, err := os.OpenFile(a.path("log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command("/bin/sh", "-c", wrapper)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = dir, log, log, []*os.File{lease}
+	cmd.Env = append(env, "REPRISE_COMMAND="+command, "REPRISE_ATTEMPT_DIR="+string(a), "GIT_TRACE2_EVENT="+a.path("trace"), "GIT_REFLOG_ACTION="+a.Action(), "REPRISE_REPLY="+a.path("reply"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd, cmd.Start()
+}
+
+// Alive reports whether a process of the attempt lives. It is sure: the kernel keeps the
+// lock, and the number of a process, which could be another's by now, plays no part.
+func (a Attempt) Alive() bool {
+	f, err := os.OpenFile(a.path("lease"), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// Wait returns when the attempt is over: its agent has ended, or no process of it lives.
+// What is left of its group then is ended. cmd is nil if another engine started it.
+func (a Attempt) Wait(ctx context.Context, cmd *exec.Cmd) error {
+	ended := make(chan error, 1)
+	if cmd != nil {
+		go func() { ended <- cmd.Wait() }()
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for beat := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ended:
+			a.endRest()
+			return nil
+		case now := <-tick.C:
+			if now.Sub(beat) > time.Second {
+				beat = now
+				os.Chtimes(a.path("lease"), now, now)
+			}
+			if _, over := a.Exit(); cmd == nil && (over || !a.Alive()) {
+				a.endRest()
+				return nil
+			}
+		}
+	}
+}
+
+// endRest ends the processes of the group. One that left the group and kept the lease is
+// waited for ten seconds.
+func (a Attempt) endRest() {
+	signal := syscall.SIGTERM
+	for i := 0; i < 200 && a.Alive(); i++ {
+		data, _ := os.ReadFile(a.path("pid"))
+		if pid, _ := strconv.Atoi(strings.TrimSpace(string(data))); pid > 1 && i%20 == 0 {
+			syscall.Kill(-pid, signal) // the lease is held, so the number is not another's
+			signal = syscall.SIGKILL
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// Exit gives how the agent ended; ok is false if nobody saw that.
+func (a Attempt) Exit() (code int, ok bool) {
+	data, _ := os.ReadFile(a.path("result"))
+	code, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	return code, err == nil
+}
+
+// Action is what git notes of the commands of an agent where they move a branch: the reflog
+// tells its commits from those of the user.
+func (a Attempt) Action() string { return "reprise " + filepath.Base(string(a)) }
+
+// Word is what the agent wrote into its reply: that the step is done, and perhaps that
+// nothing needed to change.
+func (a Attempt) Word() (done, nothing bool) {
+	data, _ := os.ReadFile(a.path("reply"))
+	word, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	return word == "done" || word == "nothing", word == "nothing"
+}
+
+// LastSign is the last moment at which anything showed that the attempt was at work.
+func (a Attempt) LastSign() (last time.Time) {
+	for _, name := range []string{"lease", "log", "trace", "pid", "result"} {
+		if info, err := os.Stat(a.path(name)); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// Mentions reports whether the log has the name of a file. Agents tell what they write.
+func (a Attempt) Mentions(path string) bool {
+	data, _ := os.ReadFile(a.path("log"))
+	return bytes.Contains(data, []byte(filepath.Base(path)))
+}
+
+// Words gives the last words of the log.
+func (a Attempt) Words() string {
+	data, _ := os.ReadFile(a.path("log"))
+	return strings.ToValidUTF8(strings.TrimSpace(string(data[max(0, len(data)-600):])), "")
+}

@@ -1,0 +1,186 @@
+// Package journal keeps the records of one run: one line each, with a checksum over all
+// lines so far. Nothing is ever changed or taken away. A checkpoint of their fold beside it
+// saves reading them all at a start; it can be deleted at any time.
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"reprise/core"
+)
+
+// every is after how many records a checkpoint is written.
+const every = 256
+
+// Journal is the journal of a run, open for appending. One process has it at a time; the
+// lock of the engine sees to that.
+type Journal struct {
+	State core.State // the fold over all records
+
+	file *os.File
+	mark mark
+	late int // records since the checkpoint
+}
+
+// mark is a place between two lines, with the checksum over all lines before it.
+type mark struct {
+	At  int64  `json:"at"`
+	Sum uint32 `json:"sum"`
+}
+
+// ErrDamaged is given for a line that is not what was written. Nothing is guessed: the
+// lines before it can be read, and a person must look.
+var ErrDamaged = errors.New("the checksum of a line does not fit")
+
+// Open reads the journal in a folder, or makes an empty one. A last line without its end
+// was never acknowledged: a kill or a power cut came between. It is taken away.
+func Open(dir string) (_ *Journal, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	j := &Journal{}
+	if j.file, err = os.OpenFile(filepath.Join(dir, "journal"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
+	j.restore()
+	if err := j.replay(); err != nil {
+		j.file.Close()
+		return nil, err
+	}
+	if j.mark.At > 0 {
+		return j, nil
+	}
+	folder, err := os.Open(dir) // the name of a new one must be durable too
+	if err != nil {
+		return nil, err
+	}
+	return j, errors.Join(folder.Sync(), folder.Close())
+}
+
+// Close closes the file. There is nothing to save.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// Append makes a record durable and folds it. It gives the record with its number. If it
+// fails, the journal is as it was, and the record never happened.
+func (j *Journal) Append(r core.Record, now time.Time) (core.Record, error) {
+	return j.append(r, now, j.file.Sync)
+}
+
+// Note is Append for a record that a power cut may take: it is durable with the next one.
+func (j *Journal) Note(r core.Record, now time.Time) (core.Record, error) {
+	return j.append(r, now, func() error { return nil })
+}
+
+func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.Record, error) {
+	r.Seq, r.At = j.State.Seq+1, now.UTC().Truncate(time.Millisecond)
+	body, err := json.Marshal(r)
+	if err != nil {
+		return r, err
+	}
+	sum := crc32.Update(j.mark.Sum, table, body)
+	line := fmt.Appendf(nil, "%08x %s\n", sum, body)
+	_, err = j.file.WriteAt(line, j.mark.At)
+	if err = errors.Join(err, sync()); err != nil {
+		return r, errors.Join(err, j.file.Truncate(j.mark.At))
+	}
+	j.mark = mark{j.mark.At + int64(len(line)), sum}
+	if j.late++; j.late >= every {
+		defer j.checkpoint()
+	}
+	return r, j.State.Fold(r)
+}
+
+// replay folds the lines from the checkpoint to the end.
+func (j *Journal) replay() error {
+	end, err := scan(j.file, j.mark, func(r core.Record) error {
+		j.late++
+		return j.State.Fold(r)
+	})
+	if j.mark = end; err != nil {
+		return err
+	}
+	return j.file.Truncate(end.At)
+}
+
+var table = crc32.MakeTable(crc32.Castagnoli)
+
+// scan reads the whole lines of a journal from a place on, and gives the place behind them.
+func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(f, m.At, 1<<62), 1<<16)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return m, nil
+		}
+		if err != nil {
+			return m, err
+		}
+		head, body, _ := bytes.Cut(line[:len(line)-1], []byte(" "))
+		sum := crc32.Update(m.Sum, table, body)
+		var r core.Record
+		if string(head) != fmt.Sprintf("%08x", sum) || json.Unmarshal(body, &r) != nil {
+			return m, fmt.Errorf("%s, at byte %d: %w", f.Name(), m.At, ErrDamaged)
+		}
+		if err := each(r); err != nil {
+			return m, fmt.Errorf("%s, at byte %d: %w", f.Name(), m.At, err)
+		}
+		m = mark{m.At + int64(len(line)), sum}
+	}
+}
+
+// Read gives all records of a journal, for people. It takes no lock and changes nothing.
+func Read(dir string, each func(core.Record) error) error {
+	f, err := os.Open(filepath.Join(dir, "journal"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = scan(f, mark{}, each)
+	return err
+}
+
+// saved is a checkpoint: the fold of the lines before a place.
+type saved struct {
+	Mark  mark       `json:"mark"`
+	State core.State `json:"state"`
+}
+
+func (j *Journal) saved() string { return filepath.Join(filepath.Dir(j.file.Name()), "state") }
+
+// checkpoint saves the fold. That it fails costs time at the next start, nothing else.
+func (j *Journal) checkpoint() {
+	j.late = 0
+	body, err := json.Marshal(saved{j.mark, j.State})
+	data := fmt.Appendf(nil, "%08x %s", crc32.Checksum(body, table), body)
+	if err == nil && os.WriteFile(j.saved()+".new", data, 0o600) == nil {
+		os.Rename(j.saved()+".new", j.saved())
+	}
+}
+
+// restore starts from the checkpoint if it is whole, and if the journal has the line that
+// it was made after.
+func (j *Journal) restore() {
+	data, _ := os.ReadFile(j.saved())
+	head, body, _ := bytes.Cut(data, []byte(" "))
+	var s saved
+	if string(head) != fmt.Sprintf("%08x", crc32.Checksum(body, table)) || json.Unmarshal(body, &s) != nil {
+		return
+	}
+	tail := make([]byte, min(s.Mark.At, 1<<20))
+	if n, _ := j.file.ReadAt(tail, s.Mark.At-int64(len(tail))); n == 0 || n < len(tail) {
+		return
+	}
+	last := tail[bytes.LastIndexByte(tail[:len(tail)-1], '\n')+1:]
+	if bytes.HasPrefix(last, fmt.Appendf(nil, "%08x ", s.Mark.Sum)) {
+		j.State, j.mark = s.State, s.Mark
+	}
+}

@@ -1,0 +1,106 @@
+package journal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"reprise/core"
+	"reprise/core/journal"
+)
+
+// written makes a journal of n steps that are done, and gives its folder and its last state.
+func written(t *testing.T, n int) (dir string, s core.State) {
+	t.Helper()
+	dir = t.TempDir()
+	j := open(t, dir)
+	add := func(r core.Record) {
+		if _, err := j.Append(r, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(core.Record{Begin: &core.Begin{Run: "r"}})
+	for i := range n {
+		step := string(rune('a' + i%26))
+		if j.State.Step(step).Done {
+			add(core.Record{Undo: &core.Undo{Step: step}})
+		}
+		add(core.Record{Start: &core.Start{Step: step, Attempt: i + 1}})
+		add(core.Record{End: &core.End{Step: step, Outcome: core.Done, Move: &core.Move{To: "w"}}})
+		add(core.Record{Made: &core.Made{Of: j.State.Seq}})
+	}
+	return dir, j.State
+}
+
+func open(t *testing.T, dir string) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+func TestOpen_gives_what_was_appended_with_and_without_its_checkpoint(t *testing.T) {
+	dir, want := written(t, 400)
+	if got := open(t, dir).State; !reflect.DeepEqual(got, want) {
+		t.Errorf("with: %d records, not %d", got.Seq, want.Seq)
+	}
+	if err := os.Remove(filepath.Join(dir, "state")); err != nil {
+		t.Fatal(err)
+	}
+	if got := open(t, dir).State; !reflect.DeepEqual(got, want) {
+		t.Errorf("without: %d records, not %d", got.Seq, want.Seq)
+	}
+}
+
+func TestOpen_after_a_kill_or_damage(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(data []byte) []byte
+		lost   int // records at the end
+		err    error
+	}{
+		"nothing happened":                       {func(d []byte) []byte { return d }, 0, nil},
+		"half a line at the end":                 {func(d []byte) []byte { return append(d, "0000000 {\"seq\""...) }, 0, nil},
+		"the last line lost its end":             {func(d []byte) []byte { return d[:len(d)-5] }, 1, nil},
+		"a letter changed in the last line":      {func(d []byte) []byte { d[len(d)-9] ^= 1; return d }, 0, journal.ErrDamaged},
+		"shorter than its checkpoint":            {func(d []byte) []byte { return d[:len(d)/4] }, -1, nil},
+		"a letter changed before its checkpoint": {func(d []byte) []byte { d[20] ^= 1; return d }, 0, nil},
+		"zeros at the end, as after a power cut": {func(d []byte) []byte { return append(d, make([]byte, 100)...) }, 0, nil},
+		"a line twice":                           {func(d []byte) []byte { return append(d, d[len(d)-30:]...) }, 0, journal.ErrDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, want := written(t, 200)
+			path := filepath.Join(dir, "journal")
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, c.change(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j, err := journal.Open(dir)
+			if !errors.Is(err, c.err) {
+				t.Fatalf("%v, not %v", err, c.err)
+			}
+			if err != nil {
+				return
+			}
+			defer j.Close()
+			if lost := want.Seq - j.State.Seq; lost != c.lost && c.lost >= 0 || lost == 0 && c.lost < 0 {
+				t.Errorf("%d records lost, not %d", lost, c.lost)
+			}
+			before := j.State.Seq
+			if _, err := j.Append(core.Record{Note: &core.Note{Text: "on"}}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if got := open(t, dir).State.Seq; got != before+1 {
+				t.Errorf("%d records, not %d", got, before+1)
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package core_test
+
+import (
+	"reflect"
+	"testing"
+
+	"reprise/core"
+)
+
+func start(step string, attempt int) core.Record {
+	return core.Record{Start: &core.Start{Step: step, Attempt: attempt, Before: "w0", Head: core.Head{Branch: "refs/heads/main"}}}
+}
+
+func end(step string, o core.Outcome) core.Record {
+	r := core.Record{End: &core.End{Step: step, Outcome: o, After: "w1"}}
+	if o == core.Done {
+		r.End.Move = &core.Move{Base: "w0", From: "w1", To: "w2"}
+	}
+	return r
+}
+
+func ask(step string, options ...core.Option) core.Record {
+	return core.Record{Ask: &core.Ask{ID: "q", Divergence: core.Divergence{Step: step, Facts: core.Facts{Files: []string{"f"}}, Options: options}}}
+}
+
+func answer(key string) core.Record { return core.Record{Answer: &core.Answer{ID: "q", Option: key}} }
+
+// fold gives the state after records, with their numbers.
+func fold(t *testing.T, records ...core.Record) *core.State {
+	t.Helper()
+	s := &core.State{}
+	for _, r := range append([]core.Record{{Begin: &core.Begin{Run: "r", Plan: "p"}}}, records...) {
+		r.Seq = s.Seq + 1
+		err := s.Fold(r)
+		if err == nil && s.Due != nil {
+			err = s.Fold(core.Record{Seq: s.Seq + 1, Made: &core.Made{Of: s.Due.Seq}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestNext(t *testing.T) {
+	one, zero := 1, 0
+	todo := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
+	half := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
+	all := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Finished}}
+	look := func(change func(*core.Look)) *core.Look {
+		l := &core.Look{Now: "w1", Changed: true}
+		change(l)
+		return l
+	}
+	for _, c := range []struct {
+		name    string
+		records []core.Record
+		steps   []core.Step
+		look    *core.Look
+		busy    string
+		want    core.Decision
+	}{
+		{name: "the first step starts", steps: todo, want: core.StartStep{Step: todo[0]}},
+		{name: "the next starts when the first is done", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, want: core.StartStep{Step: half[1]}},
+		{name: "all done", records: []core.Record{start("a", 1), end("a", core.Done), start("b", 1), end("b", core.Done)}, steps: all, want: core.CloseRun{}},
+		{name: "an agent at work is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: &core.Look{Alive: true}, want: core.WaitFor{}},
+		{name: "a rebase is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}), busy: "a rebase", want: core.Rest{Why: "a rebase"}},
+		{name: "ended well", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+			want: core.EndAttempt{Outcome: core.Done, Why: "its agent says so, and its work is there"}},
+		{name: "ended badly", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit = &one }),
+			want: core.EndAttempt{Outcome: core.Failed, Why: "its agent ended with 1"}},
+		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
+			want: core.EndAttempt{Outcome: core.Cut, Why: "it was cut off"}},
+		{name: "an agent that dies by itself has failed", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Seen = true }),
+			want: core.EndAttempt{Outcome: core.Failed, Why: "its agent was killed"}},
+		{name: "and the step is begun again", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: todo, want: core.StartStep{Step: todo[0]}},
+		{name: "cut off after its own tick", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked = true }),
+			want: core.EndAttempt{Outcome: core.Done, Why: "the step is marked done, and its work is there"}},
+		{name: "cut off after a push", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }),
+			want: core.AskPerson{}},
+		{name: "cut off after a push that does no harm twice", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.Rerun}},
+			look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }), want: core.EndAttempt{Outcome: core.Cut, Why: "it was cut off"}},
+		{name: "the same lines", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }), want: core.AskPerson{}},
+		{name: "an open question rests", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+			want: core.Rest{Why: "question q is open"}},
+		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }),
+			want: core.EndAttempt{Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},
+		{name: "left to the user", records: []core.Record{start("a", 1), ask("a", core.Leave), answer("leave")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }),
+			want: core.EndAttempt{Outcome: core.Done, Why: "a person took over files", Leave: []string{"f"}}},
+		{name: "again", records: []core.Record{start("a", 1), ask("a", core.Again), answer("again")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+			want: core.UndoStep{Step: "a", Why: "a person wants it done again"}},
+		{name: "three failures", records: []core.Record{start("a", 1), end("a", core.Failed), start("a", 2), end("a", core.Failed), start("a", 3), end("a", core.Failed)}, steps: todo, want: core.AskPerson{}},
+		{name: "the user ticked it", steps: half, want: core.AdoptStep{Step: "a"}},
+		{name: "an agent ticked it beside its own", records: []core.Record{start("b", 1), {End: &core.End{Step: "b", Outcome: core.Done, Marked: []string{"a"}}}}, steps: all, want: core.AskPerson{}},
+		{name: "the user opened it", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: todo, want: core.AskPerson{}},
+		{name: "after an undo it starts", records: []core.Record{start("a", 1), end("a", core.Done), {Undo: &core.Undo{Step: "a"}}}, steps: todo, want: core.StartStep{Step: todo[0]}},
+		{name: "a need that is nowhere", steps: []core.Step{{ID: "a", Status: core.Todo, Needs: []string{"z"}}}, want: core.Rest{Why: "step a waits for steps that are not in the plan"}},
+		{name: "closed", records: []core.Record{{Close: &core.Close{Why: "x"}}}, steps: todo, want: core.Rest{Why: "the run is over: x"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := core.Next(core.View{State: fold(t, c.records...), Steps: c.steps, Look: c.look, Busy: c.busy, Tries: 3})
+			if a, ok := got.(core.AskPerson); ok {
+				if len(a.Divergence.Options) == 0 || a.Divergence.Says == "" || a.Divergence.Shows == "" {
+					t.Errorf("a question without facts: %+v", a)
+				}
+				got = core.AskPerson{}
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %#v, want %#v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFold_refuses_what_does_not_follow(t *testing.T) {
+	for name, records := range map[string][]core.Record{
+		"a start while one is open":        {start("a", 1), start("b", 1)},
+		"a start of what is done":          {start("a", 1), end("a", core.Done), start("a", 2)},
+		"an end of another step":           {start("a", 1), end("b", core.Done)},
+		"an answer to nothing":             {answer("keep")},
+		"a start after the end of the run": {{Close: &core.Close{}}, start("a", 1)},
+	} {
+		s := &core.State{}
+		var err error
+		for i, r := range append([]core.Record{{Begin: &core.Begin{}}}, records...) {
+			if r.Seq = i + 1; err == nil {
+				err = s.Fold(r)
+			}
+		}
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestFold_a_continued_step_keeps_where_it_began(t *testing.T) {
+	first, second := start("a", 1), start("a", 2)
+	first.Start.Head.Commit, second.Start.Head.Commit = "c1", "c2"
+	second.Start.Before = "w0 with what the user did between them"
+	s := fold(t, first, end("a", core.Cut), second)
+	if got := s.Step("a").First; got.Head.Commit != "c1" || got.Before != second.Start.Before {
+		t.Errorf("first: %+v", got)
+	}
+}

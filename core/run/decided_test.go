@@ -1,0 +1,237 @@
+package run_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"reprise/core"
+)
+
+// What was decided of ordinary users' scenarios, each by a road that a user takes.
+
+// C1: a run rests, the user goes to another branch, or takes its commit back; going on makes
+// nothing a second time.
+func TestC1_a_move_that_was_made_is_not_made_again(t *testing.T) {
+	for name, c := range map[string]struct{ user, want, why string }{
+		"another branch": {`git checkout -q -b other HEAD~1`, "first\n", "question"},
+		"a revert":       {`git revert --no-edit HEAD >/dev/null`, "Revert \"s01: step 1\"\ns01: step 1\nfirst\n", "question"},
+		"a reset":        {`git reset -q --hard HEAD~1`, "first\n", "question"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := project(t, 2)
+			e := open(t, dir, `test $REPRISE_STEP = s02 && exit 1; echo x >>f`)
+			work(t, e, "question")
+			e.Close()
+			shell(t, dir, c.user)
+			e = open(t, dir, `echo y >>g`)
+			defer e.Close()
+			work(t, e, c.why)
+			if got := shell(t, dir, `git log --format=%s`); got != c.want {
+				t.Errorf("log: %s", got)
+			}
+		})
+	}
+}
+
+// C1: the engine dies between a record and its move, and the user goes elsewhere before the
+// next one: the commit goes onto no branch that it was not made for.
+func TestC1_a_move_that_is_due_waits_for_its_branch(t *testing.T) {
+	dir, _ := project(t, 1)
+	shell(t, dir, `touch .git/index.lock`) // the move cannot be made
+	killed(t, dir, `echo x >f; touch $ORACLE_DIR/.git/tried`, ".reprise/runs/run/attempts/s01.1/result")
+	for !strings.Contains(read(t, dir, ".reprise/runs/run/journal"), `"end"`) {
+		e := open(t, dir, "exit 1")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		e.Work(ctx)
+		cancel()
+		e.Close()
+	}
+	shell(t, dir, `rm .git/index.lock; git stash -q -u; git checkout -q -b other $(git commit-tree -m other HEAD^{tree}); git stash pop -q`)
+	e := open(t, dir, "exit 1")
+	work(t, e, "question")
+	if q := e.Journal.State.Asked; q == nil || q.Options[0] != core.Wait {
+		t.Fatalf("%+v", q)
+	}
+	if err := e.Answer(e.Journal.State.Asked.ID, core.Wait.Key); err != nil {
+		t.Fatal(err)
+	}
+	work(t, e, "waits for main")
+	e.Close()
+	if got := shell(t, dir, `git log --format=%s`); got != "other\n" {
+		t.Errorf("log: %s", got)
+	}
+	shell(t, dir, `git stash -q -u; git checkout -q main; git stash pop -q`)
+	e = open(t, dir, "exit 1")
+	defer e.Close()
+	work(t, e, "the run is over")
+	if got := shell(t, dir, `git log --format=%s; git status --porcelain`); got != "s01: step 1\nfirst\n" {
+		t.Errorf("log: %s", got)
+	}
+}
+
+// C2: what the user commits, pulls or makes while an attempt works is no part of its step:
+// undo leaves it.
+func TestC2_undo_leaves_what_the_user_committed_meanwhile(t *testing.T) {
+	dir, _ := project(t, 1)
+	e := open(t, dir, `echo step >f; git add f; git commit -q -m agent; (unset GIT_REFLOG_ACTION; echo his >his; git add his; git commit -q -m his); echo more >>f`)
+	defer e.Close()
+	work(t, e, "the run is over")
+	if err := e.Undo(context.Background(), "s01"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, dir, "his") + read(t, dir, "f"); got != "his\n" {
+		t.Errorf("%q", got)
+	}
+	if got := shell(t, dir, `git status --porcelain; git ls-files his f`); got != "his\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// C3: that a program ended without an error proves nothing.
+func TestC3_exit_0_alone_is_not_done(t *testing.T) {
+	for name, c := range map[string]struct {
+		command string
+		says    bool // a plain command
+		done    bool
+	}{
+		"usage limit reached":                   {`echo "usage limit reached"`, false, false},
+		"a change without a word":               {`echo x >>f`, false, false},
+		"a word without a change":               {`echo done >$REPRISE_REPLY`, false, false},
+		"a word and a change":                   {`echo x >>f; echo done >$REPRISE_REPLY`, false, true},
+		"the word that nothing needs to change": {`echo nothing >$REPRISE_REPLY`, false, true},
+		"a plain command that changes nothing":  {`true`, true, false},
+		"a plain command":                       {`echo x >>f`, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := project(t, 1)
+			e := open(t, dir, c.command)
+			defer e.Close()
+			e.ExitSays, e.Tries = c.says, 1
+			if c.done {
+				work(t, e, "the run is over")
+			} else {
+				work(t, e, "question")
+			}
+		})
+	}
+}
+
+// C4: a tick and then the kill, before any work: not done.
+func TestC4_a_tick_alone_is_no_proof(t *testing.T) {
+	dir, _ := project(t, 1)
+	put(t, dir, ".gitignore", "ready\n*.new\n")
+	gitUntil(dir, "commit", "-q", "-am", "ignore")
+	killed(t, dir, `sed -i 's/\[ \]/[x]/' PLAN.md; echo x >ready; sleep 60`, "ready")
+	e := open(t, dir, "echo again >again")
+	defer e.Close()
+	work(t, e, "the run is over")
+	if read(t, dir, "again") == "" {
+		t.Error("it was taken as done")
+	}
+}
+
+// C9: folders of dependencies, names of secrets and great heaps are never committed unasked.
+func TestC9_what_nobody_wants_in_a_commit(t *testing.T) {
+	dir, _ := project(t, 1)
+	e := open(t, dir, `mkdir -p node_modules/a heap src; echo x >node_modules/a/f; echo KEY=1 >.env; for i in $(seq 600); do echo x >heap/$i; done; echo x >src/main`)
+	defer e.Close()
+	work(t, e, "the run is over")
+	if got := shell(t, dir, `git show --format= --name-only; git status --porcelain`); got != "PLAN.md\nsrc/main\n?? .env\n?? heap/\n?? node_modules/\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// C10: the plan is ignored by git: what the agent ticks in it is seen, and nothing of it is
+// committed.
+func TestC10_an_ignored_plan_is_seen(t *testing.T) {
+	dir, _ := project(t, 3)
+	shell(t, dir, `git rm -q --cached PLAN.md; echo PLAN.md >>.gitignore; git commit -q -am ignored`)
+	e := open(t, dir, `echo x >>f; sed -i 's/\[ \]/[x]/' PLAN.md`)
+	defer e.Close()
+	work(t, e, "question")
+	if q := e.Journal.State.Asked; q == nil || !strings.Contains(q.Shows, "s01 marked it done") {
+		t.Errorf("%+v", q)
+	}
+	if got := shell(t, dir, `git show --format= --name-only; git status --porcelain`); got != "f\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// C11: a new branch on top of the run's work is followed, without a question.
+func TestC11_a_branch_with_the_work_is_followed(t *testing.T) {
+	dir, _ := project(t, 3)
+	e := open(t, dir, `echo x >>f; test $REPRISE_STEP = s02 && git checkout -q -b feature; true`)
+	defer e.Close()
+	work(t, e, "the run is over")
+	if got := shell(t, dir, `git branch --show-current; git status --porcelain; git log --format=%s`); got != "feature\ns03: step 3\ns02: step 2\ns01: step 1\nfirst\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// C12: a complete list gains an item.
+func TestC12_a_new_item_opens_a_complete_run(t *testing.T) {
+	dir, _ := project(t, 1)
+	e := open(t, dir, `echo x >>f`)
+	work(t, e, "the run is over")
+	e.Close()
+	put(t, dir, "PLAN.md", read(t, dir, "PLAN.md")+"- [ ] s02: more\n")
+	e = open(t, dir, `echo y >>f`)
+	defer e.Close()
+	work(t, e, "the run is over")
+	if got := read(t, dir, "f"); got != "x\ny\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// C13: an item is inserted and the ids move: nothing is done twice, and nothing is left out.
+func TestC13_ids_that_move(t *testing.T) {
+	dir, _ := project(t, 2)
+	e := open(t, dir, `echo $REPRISE_STEP >>f`)
+	work(t, e, "the run is over")
+	e.Close()
+	put(t, dir, "PLAN.md", "- [ ] s01: before all\n- [x] s02: step 1\n- [x] s03: step 2\n")
+	e = open(t, dir, `echo new >>f`)
+	defer e.Close()
+	work(t, e, "the run is over")
+	if got := read(t, dir, "f"); got != "s01\ns02\nnew\n" {
+		t.Errorf("%q", got)
+	}
+	if got := read(t, dir, "PLAN.md"); strings.Contains(got, "[ ]") {
+		t.Errorf("%s", got)
+	}
+}
+
+// C16: a stranger's file beside the run's folder is no part of a step.
+func TestC16_the_folder_of_the_run_bounds_its_commits(t *testing.T) {
+	dir, _ := project(t, 1)
+	shell(t, dir, `mkdir api web; git mv PLAN.md api/PLAN.md; git commit -q -m move`)
+	e := open(t, dir+"/api", `echo x >f; echo his >../web/his; echo own >../web/own; echo "wrote web/own"`)
+	defer e.Close()
+	work(t, e, "the run is over")
+	if got := shell(t, dir, `git show --format= --name-only; git status --porcelain`); got != "api/PLAN.md\napi/f\nweb/own\n?? web/his\n" {
+		t.Errorf("%s", got)
+	}
+}
+
+// C17: an agent that kills its engine each time is not begun for ever.
+func TestC17_cut_off_attempts_count(t *testing.T) {
+	dir, _ := project(t, 1)
+	for range 20 {
+		cmd := exec.Command(self())
+		cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND=echo x >>f; kill -9 $PPID; kill -9 -$$")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			if !strings.Contains(string(out), "was cut off 5 times") {
+				t.Errorf("%s", out)
+			}
+			return
+		}
+	}
+	t.Error("it was begun 20 times")
+}

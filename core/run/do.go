@@ -1,0 +1,208 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"reprise/core"
+	"reprise/core/hands"
+	"reprise/core/world"
+)
+
+// start begins an attempt. The record comes before the agent: one that nobody recorded
+// cannot exist.
+func (e *Engine) start(ctx context.Context, step core.Step) error {
+	past := e.state().Step(step.ID)
+	now, err := e.now(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head}
+	brief := "Do this step: " + step.Title
+	if first := past.First; first.Step != "" { // it continues what is there
+		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
+		brief += "\nAn attempt before you did not finish it. What it left is in the project: look at it, and continue."
+		if past.Left != now { // the user was here in the meantime
+			if s.Before, _, err = e.Repo.Merge(ctx, past.Left, first.Before, now); err != nil {
+				return err
+			}
+		}
+	} else if s.Staged, err = e.Repo.Staged(ctx); err != nil {
+		return err
+	}
+	if _, err := e.append(core.Record{Start: &s}); err != nil {
+		return err
+	}
+	e.at = ""
+	e.Tell("%s started, attempt %d", step.ID, s.Attempt)
+	env := append(slices.Clone(e.Env), "REPRISE_BRIEF="+brief, "REPRISE_RUN="+e.Run, "REPRISE_STEP="+step.ID, fmt.Sprintf("REPRISE_ATTEMPT=%d", s.Attempt))
+	if e.child, err = e.attempt(&s).Start(e.Command, e.Dir, env); err != nil {
+		return err
+	}
+	return e.wait(ctx)
+}
+
+// now gives the world as it is. Attempts that follow each other without a pause share
+// theirs: no moment between them belongs to nobody.
+func (e *Engine) now(ctx context.Context) (core.World, error) {
+	if e.at != "" {
+		return e.at, nil
+	}
+	return e.Repo.Take(ctx)
+}
+
+func (e *Engine) wait(ctx context.Context) error {
+	err := e.attempt(e.state().Open).Wait(ctx, e.child)
+	if err == nil {
+		e.child, e.seen = nil, e.state().Seq
+	}
+	return err
+}
+
+// end records how the open attempt ended. If it is done, the step's commit follows from that.
+func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error {
+	open, now := e.state().Open, v.Look.Now
+	before, err := e.Repo.Only(v.Look.Base, now, slices.Concat(v.Look.Foreign, d.Leave))
+	if err != nil {
+		return err
+	}
+	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: v.Look.Marked}
+	if d.Outcome != core.Done && v.Look.Ticked {
+		end.Marked = append(slices.Clone(end.Marked), open.Step)
+	}
+	if d.Outcome == core.Done {
+		if end.Move, err = e.done(ctx, open.Step, v.Steps, before, now); err != nil {
+			return err
+		}
+		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
+	}
+	e.Tell("%s %s: %s", open.Step, d.Outcome, d.Why)
+	return e.do(ctx, core.Record{End: end})
+}
+
+// done gives the move that marks a step done and commits what changed since a world.
+func (e *Engine) done(ctx context.Context, step string, steps []core.Step, before, now core.World) (*core.Move, error) {
+	head, err := e.Repo.Head()
+	if err != nil {
+		return nil, err
+	}
+	m := &core.Move{Base: before, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, title(steps, step), world.StepTrailer, e.Run, step)}
+	if err := e.mark(m, step, core.Finished); err != nil {
+		return nil, err
+	}
+	changes, err := e.Repo.Diff(m.Base, m.To)
+	if err != nil {
+		return nil, err
+	}
+	var why []string
+	if m.Aside, why, err = e.Repo.Aside(ctx, changes); err != nil {
+		return nil, err
+	}
+	for _, w := range why {
+		e.Tell("%s: not committed: %s", step, w)
+	}
+	return m, nil
+}
+
+// title gives what a plan calls a step.
+func title(steps []core.Step, id string) string {
+	for _, s := range steps {
+		if s.ID == id {
+			return s.Title
+		}
+	}
+	return ""
+}
+
+// mark completes a move to a world in which the plan gives a step a status.
+func (e *Engine) mark(m *core.Move, step string, status core.Status) error {
+	edits, err := e.record(e.Repo.FS(m.To), step, status)
+	if err != nil {
+		return err
+	}
+	if m.To, err = e.Repo.With(m.To, edits); err != nil {
+		return err
+	}
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	edits, err = e.record(e.Repo.FS(core.World(head.Tree)), step, status)
+	if err != nil {
+		return nil //nolint:nilerr // the commit has no plan, or one without the step
+	}
+	m.Own, err = e.Repo.Blobs(edits)
+	return err
+}
+
+// adopt takes a step as done without an attempt: the plan, or a person, says so.
+func (e *Engine) adopt(ctx context.Context, step string, steps []core.Step) error {
+	now, err := e.now(ctx)
+	if err != nil {
+		return err
+	}
+	before := now
+	if first := e.state().Step(step).First; first.Step != "" { // with what was begun
+		before = first.Before
+	}
+	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Done, After: now, Why: "the plan calls it done"}
+	if end.Move, err = e.done(ctx, step, steps, before, now); err != nil {
+		return err
+	}
+	if end.Move.Base == end.Move.To {
+		end.Move = nil
+	}
+	return e.do(ctx, core.Record{End: end})
+}
+
+// undo opens a step again, and takes its own difference out of the project.
+func (e *Engine) undo(ctx context.Context, d core.UndoStep) error {
+	now, err := e.Repo.Take(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("Undo %s\n\nReprise-Undo: %s/%s", d.Step, e.Run, d.Step)}
+	if !d.Keep {
+		past := e.state().Step(d.Step)
+		before, after := past.Before, past.After
+		if past.First.Step != "" {
+			before, after = past.First.Before, now
+		}
+		var torn []string
+		if m.To, torn, err = e.Repo.Merge(ctx, after, now, before, e.plan()); err != nil {
+			return err
+		}
+		if len(torn) > 0 {
+			return fmt.Errorf("%w: %q", ErrTorn, torn)
+		}
+	}
+	if err := e.mark(m, d.Step, core.Todo); err != nil {
+		return err
+	}
+	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Move: m}})
+}
+
+// ErrTorn is given for an undo of lines that were changed since.
+var ErrTorn = errors.New("changed since, on the same lines")
+
+// ask puts a question, with the last words of the attempt it is about.
+func (e *Engine) ask(d core.Divergence) error {
+	e.at = ""
+	if n := e.state().Step(d.Step).Attempts; d.Facts.Words == "" && n > 0 {
+		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
+	}
+	id := fmt.Sprintf("q%d", e.state().Seq+1)
+	e.Tell("%s? %s; %s", id, d.Says, d.Shows)
+	_, err := e.append(core.Record{Ask: &core.Ask{ID: id, Divergence: d}})
+	return err
+}

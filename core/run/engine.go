@@ -1,0 +1,255 @@
+// Package run is the loop: look, Next, do. It holds nothing in memory that would be missed.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"reprise/core"
+	"reprise/core/hands"
+	"reprise/core/journal"
+	"reprise/core/world"
+)
+
+// Config says what is run.
+type Config struct {
+	Dir        string // the project
+	Run        string // the id of the run
+	Plan       string // its file, relative to the project
+	Convention core.Convention
+	Command    string   // starts the agent, in a shell
+	Env        []string // of the agent
+	Tries      int      // failures in a row before a person is asked; 3 if zero
+	// ExitSays says that the agent is a plain command: that it ended without an error is its
+	// word that the step is done. Of an agent that talks to a model it is not.
+	ExitSays bool
+	Now      func() time.Time
+	Tell     func(format string, args ...any)
+}
+
+// Engine has a run, alone. Close gives it back.
+type Engine struct {
+	Config
+	Repo    *world.Repo
+	Journal *journal.Journal
+
+	below string     // where the project is in the repository; empty at its top
+	dir   string     // of the run
+	child *exec.Cmd  // the agent of the open attempt, if we started it
+	seen  int        // the attempt whose end we saw: nothing came after its last sign
+	at    core.World // where our own last move left the project; empty if time has passed
+}
+
+// Open takes a run, or makes a new one if there is none.
+func Open(ctx context.Context, c Config) (_ *Engine, err error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Tell == nil {
+		c.Tell = func(string, ...any) {}
+	}
+	if c.Tries == 0 {
+		c.Tries = 3
+	}
+	e := &Engine{Config: c}
+	if e.Repo, err = world.Open(ctx, c.Dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			e.Close()
+		}
+	}()
+	if e.below, err = e.Repo.Below(c.Dir); err != nil {
+		return nil, err
+	}
+	e.dir = filepath.Join(e.Repo.Top, world.Folder, "runs", c.Run)
+	if e.Journal, err = journal.Open(e.dir); err != nil {
+		return nil, err
+	}
+	e.Repo.Always = []string{path.Join(e.below, c.Plan)}
+	if e.state().Seq == 0 {
+		_, err = e.append(core.Record{Begin: &core.Begin{Run: c.Run, Plan: c.Plan}})
+		return e, err
+	}
+	return e, nil
+}
+
+// Close gives the run back. An agent that is at work stays at work: the next engine finds it.
+func (e *Engine) Close() {
+	if e.Journal != nil {
+		e.Journal.Close()
+	}
+	e.Repo.Close()
+}
+
+func (e *Engine) state() *core.State { return &e.Journal.State }
+
+// Work works on the run until it is over or rests, and says why. It may die anywhere: the
+// next Open and Work continue from the last record, and from what the agent left.
+func (e *Engine) Work(ctx context.Context) (why string, err error) {
+	for e.at = ""; ; {
+		v, err := e.look(ctx)
+		if err != nil {
+			return "", err
+		}
+		switch d := core.Next(v).(type) {
+		case core.WaitFor:
+			err = e.wait(ctx)
+		case core.StartStep:
+			err = e.start(ctx, d.Step)
+		case core.EndAttempt:
+			err = e.end(ctx, d, v)
+		case core.AdoptStep:
+			err = e.adopt(ctx, d.Step, v.Steps)
+		case core.UndoStep:
+			err = e.undo(ctx, d)
+		case core.MakeMove:
+			err = e.makeDue(ctx)
+		case core.DropMove:
+			err = e.made()
+		case core.AskPerson:
+			err = e.ask(d.Divergence)
+		case core.CloseRun:
+			_, err = e.append(core.Record{Close: &core.Close{Why: "all steps are done", Complete: true}})
+		case core.Rest:
+			return d.Why, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// Answer records what a person chose. It counts once it returns; the next Work acts on it.
+func (e *Engine) Answer(id, option string) error {
+	q := e.state().Asked
+	if q == nil || q.ID != id {
+		return fmt.Errorf("%w: %s", ErrNotAsked, id)
+	}
+	for _, o := range q.Options {
+		if o.Key == option {
+			head, err := e.Repo.Head()
+			if err != nil {
+				return err
+			}
+			_, err = e.append(core.Record{Answer: &core.Answer{ID: id, Option: option, Head: head.Head}})
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %s has no option %q", ErrNotAsked, id, option)
+}
+
+// ErrNotAsked is given for an answer to something that is not asked.
+var ErrNotAsked = errors.New("no such question is open")
+
+// Undo takes the work of a step that is done back out of the project. It is refused, with
+// nothing changed, where the same lines were changed since.
+func (e *Engine) Undo(ctx context.Context, step string) error {
+	if e.state().Open != nil || e.state().Due != nil {
+		return errors.New("an attempt is open: resume first")
+	}
+	if !e.state().Step(step).Done {
+		return fmt.Errorf("step %s is not done", step)
+	}
+	return e.undo(ctx, core.UndoStep{Step: step, Why: "asked for"})
+}
+
+// append makes a record durable: the only commit point.
+func (e *Engine) append(r core.Record) (core.Record, error) { return e.Journal.Append(r, e.Now()) }
+
+// do appends a record and makes its move.
+func (e *Engine) do(ctx context.Context, r core.Record) error {
+	if m := r.Move(); m != nil {
+		if err := e.Repo.Whole(m.From, m.To); err != nil {
+			return err
+		}
+	}
+	if _, err := e.append(r); err != nil || r.Move() == nil {
+		return err
+	}
+	return e.makeDue(ctx)
+}
+
+// makeDue makes the move that is due, and notes that it is made.
+func (e *Engine) makeDue(ctx context.Context) error {
+	r := e.state().Due
+	left, err := e.Repo.Make(ctx, e.Run, *r)
+	note := ""
+	switch {
+	case errors.Is(err, world.ErrMissing): // a power cut took it, or a gc: the plan will differ, and that is asked about
+		note = fmt.Sprintf("the move of record %d is lost: %v", r.Seq, err)
+	case err != nil:
+		return err
+	case len(left) > 0:
+		note = fmt.Sprintf("left as you changed them: %q", left)
+	}
+	if err := e.made(); err != nil {
+		return err
+	}
+	if e.at = r.Move().To; note != "" {
+		e.at = ""
+		_, err = e.append(core.Record{Note: &core.Note{Text: note}})
+		return err
+	}
+	return nil
+}
+
+// made notes that the move that is due is made.
+func (e *Engine) made() error {
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	_, err = e.Journal.Note(core.Record{Made: &core.Made{Of: e.state().Due.Seq, Head: head.Head}}, e.Now())
+	return err
+}
+
+func (e *Engine) attempt(s *core.Start) hands.Attempt { return hands.At(e.dir, s.Step, s.Attempt) }
+
+// plan gives the path of the plan in worlds.
+func (e *Engine) plan() string { return path.Join(e.below, e.state().Run.Plan) }
+
+// steps and record reach the convention, in the part of a world that is the project. Steps
+// have the ids that the records know them by.
+func (e *Engine) steps(files fs.FS) ([]core.Step, error) {
+	files, err := e.sub(files)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := e.Convention.Load(files, e.state().Run.Plan)
+	return e.state().Known(steps), err
+}
+
+func (e *Engine) record(files fs.FS, step string, status core.Status) ([]core.Edit, error) {
+	steps, err := e.steps(files)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step })
+	if i < 0 {
+		return nil, fmt.Errorf("the plan has no step %s any more", step)
+	}
+	if files, err = e.sub(files); err != nil {
+		return nil, err
+	}
+	edits, err := e.Convention.Record(files, e.state().Run.Plan, steps[i].InPlan, status)
+	for i := range edits {
+		edits[i].Path = path.Join(e.below, edits[i].Path)
+	}
+	return edits, err
+}
+
+func (e *Engine) sub(files fs.FS) (fs.FS, error) {
+	if e.below == "" {
+		return files, nil
+	}
+	return fs.Sub(files, e.below)
+}

@@ -1,0 +1,183 @@
+package core
+
+import "fmt"
+
+// State is the fold over the records of a run. It has nothing that is not in them, so it
+// can be thrown away at any time.
+type State struct {
+	Run   Begin            `json:"run"`
+	Seq   int              `json:"seq"` // of the last record
+	Steps map[string]*Past `json:"steps"`
+	Open  *Start           `json:"open,omitempty"`   // an attempt that has no End yet
+	Asked *Ask             `json:"asked,omitempty"`  // a question that is not settled yet
+	Said  string           `json:"said,omitempty"`   // the option chosen for it
+	Due   *Record          `json:"due,omitempty"`    // the record whose move is not known to be made
+	At    Head             `json:"at,omitzero"`      // where the branch stood when the run last looked
+	Ended *Close           `json:"closed,omitempty"` // nothing follows
+}
+
+// Past is what the records say of a step.
+type Past struct {
+	Title    string `json:"title,omitempty"`
+	Done     bool   `json:"done,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
+	Failures int    `json:"failures,omitempty"` // in a row
+	Cuts     int    `json:"cuts,omitempty"`     // likewise
+	First    Start  `json:"first,omitzero"`     // whose work the next attempt continues; no step if none
+	Left     World  `json:"left,omitempty"`     // the world its last attempt ended in
+	Before   World  `json:"before,omitempty"`   // of what was done, for an undo
+	Marked   string `json:"marked,omitempty"`   // the step whose attempt marked this one done
+	After    World  `json:"after,omitempty"`
+}
+
+// alone reports whether nothing but the mark of an attempt that did not finish it says that a
+// step is done: that proves nothing, and it is begun again.
+func (p *Past) alone(s Step) bool { return s.Status == Finished && !p.Done && p.Marked == s.ID }
+
+// Step gives what the records say of a step; it is never nil.
+func (s *State) Step(id string) *Past {
+	if p := s.Steps[id]; p != nil {
+		return p
+	}
+	return &Past{}
+}
+
+// Fold adds one record. An error means that the records do not follow from each other:
+// nobody but a defect writes such a journal, so nothing is guessed.
+func (s *State) Fold(r Record) error {
+	if r.Seq != s.Seq+1 {
+		return fmt.Errorf("record %d follows record %d", r.Seq, s.Seq)
+	}
+	if s.Ended != nil && !s.Ended.Complete && r.Undo == nil && r.Note == nil && r.Made == nil {
+		return fmt.Errorf("record %d follows the end of the run", r.Seq)
+	}
+	s.Seq = r.Seq
+	if s.Steps == nil {
+		s.Steps = map[string]*Past{}
+	}
+	if m := r.Move(); m != nil {
+		if s.Due != nil {
+			return fmt.Errorf("record %d follows the move of record %d, which was not made", r.Seq, s.Due.Seq)
+		}
+		s.Due = &r
+	}
+	switch {
+	case r.Begin != nil:
+		s.Run = *r.Begin
+	case r.Start != nil:
+		return s.start(*r.Start)
+	case r.End != nil:
+		return s.end(*r.End)
+	case r.Ask != nil:
+		s.Asked, s.Said = r.Ask, ""
+	case r.Answer != nil:
+		if s.Asked == nil || s.Asked.ID != r.Answer.ID {
+			return fmt.Errorf("record %d answers %q, which is not asked", r.Seq, r.Answer.ID)
+		}
+		s.Said = r.Answer.Option
+		if s.Said == On.Key {
+			s.At = r.Answer.Head
+			s.Asked, s.Said = nil, ""
+		}
+	case r.Undo != nil:
+		s.undo(r.Undo.Step)
+	case r.Made != nil:
+		if s.Due == nil || s.Due.Seq != r.Made.Of {
+			return fmt.Errorf("record %d says that the move of record %d was made, which is not due", r.Seq, r.Made.Of)
+		}
+		s.Due, s.At = nil, r.Made.Head
+	case r.Close != nil:
+		s.Ended = r.Close
+	}
+	return nil
+}
+
+func (s *State) start(st Start) error {
+	if s.Open != nil {
+		return fmt.Errorf("step %s starts while %s is open", st.Step, s.Open.Step)
+	}
+	p := s.past(st.Step)
+	if p.Done {
+		return fmt.Errorf("step %s starts, and is done", st.Step)
+	}
+	if p.First.Step == "" {
+		p.First = st
+	}
+	p.Title = st.Title
+	p.First.Before = st.Before // with what the user did between two attempts
+	p.Attempts = st.Attempt
+	s.Open, s.At, s.Ended = &st, st.Head, nil
+	s.settle(st.Step)
+	return nil
+}
+
+func (s *State) end(e End) error {
+	if s.Open != nil && s.Open.Step != e.Step {
+		return fmt.Errorf("step %s ends while %s is open", e.Step, s.Open.Step)
+	}
+	p := s.past(e.Step)
+	s.Open, s.Ended = nil, nil
+	s.settle(e.Step)
+	if e.Before != "" {
+		p.First.Before = e.Before
+	}
+	p.Title, p.Left, p.Marked = e.Title, e.After, ""
+	for _, other := range e.Marked {
+		s.past(other).Marked = e.Step
+	}
+	switch e.Outcome {
+	case Failed:
+		p.Failures++
+	case Cut:
+		p.Cuts++
+	case Done:
+		if !p.Done && e.Move != nil {
+			p.Before, p.After = e.Move.Base, e.Move.To
+		}
+		p.Done, p.Failures, p.Cuts, p.First, p.Left = true, 0, 0, Start{}, ""
+	}
+	return nil
+}
+
+func (s *State) undo(step string) {
+	p := s.past(step)
+	*p = Past{Title: p.Title, Attempts: p.Attempts}
+	s.Open, s.Ended = nil, nil
+	s.settle(step)
+}
+
+// settle forgets the question about a step: something was done about it.
+func (s *State) settle(step string) {
+	if s.Asked != nil && (s.Asked.Step == step || s.Asked.Step == "") {
+		s.Asked, s.Said = nil, ""
+	}
+}
+
+func (s *State) past(step string) *Past {
+	if s.Steps[step] == nil {
+		s.Steps[step] = &Past{}
+	}
+	return s.Steps[step]
+}
+
+// step gives the step that a record is about.
+func (r Record) step() string {
+	switch {
+	case r.End != nil:
+		return r.End.Step
+	case r.Undo != nil:
+		return r.Undo.Step
+	}
+	return ""
+}
+
+// Move gives the move of a record; nil if it has none.
+func (r Record) Move() *Move {
+	switch {
+	case r.End != nil:
+		return r.End.Move
+	case r.Undo != nil:
+		return r.Undo.Move
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package core
+
+// View is all that Next decides from. Nothing in it is a file, a process or a clock.
+type View struct {
+	State *State
+	Steps []Step // as the plan tells them now
+	// Look is what the hands see of the open attempt; nil if none is open.
+	Look *Look
+	// Busy says why the project must not be touched now: a rebase under way, for
+	// instance. It is empty where nothing is in the way.
+	Busy string
+	// Branch is where HEAD points now, a full ref name. Apart says that it has not the work
+	// of the run: another branch, without the commit at which the run last stood. Reset says
+	// that HEAD has not the commit on which a move that is due was to be built.
+	Branch string
+	Apart  bool
+	Reset  bool
+	// Tries is how often a step may fail in a row before a person is asked.
+	Tries int
+}
+
+// Look is what is to be seen of an attempt.
+type Look struct {
+	Alive bool // a process of it holds its lease; nothing else is known yet
+	Exit  *int // how it ended; nil if it was killed
+	Seen  bool // an engine was there when it ended: it was not killed together with it
+	Now   World
+	Facts Facts
+
+	// What shows that the step is done: Word, its agent's own, in a reply or as its program's
+	// end event without an error; Committed, a commit that names the step; Ticked, the plan in
+	// the world of now, if the plan in the world before did not say so. Changed says that
+	// something else in the project is another than before, Nothing that the agent says that
+	// nothing needed to change.
+	Word, Committed, Ticked, Changed, Nothing bool
+	// Judges says that the step only judges: its tick is all that it changes.
+	Judges bool
+	// Limit says that a usage limit ended it, and until when, in words.
+	Limit string
+	// Marked are other steps that the plan calls done since it began.
+	Marked []string
+	// Base is the world before the attempt, with what others committed since: the difference
+	// to Now is the attempt's work and the user's edits in the same place.
+	Base World
+	// Foreign are files that changed since it began and are not its work: the user staged
+	// them, or changed them after its last sign of life.
+	Foreign []string
+	// Torn are files in which the user had changes of his own, not committed, and in
+	// which the attempt changed the same lines.
+	Torn []string
+}
+
+// proof says what shows that the step is done, "" if nothing does. What a program says with
+// an exit code other than zero counts for nothing, but its tick and its commit are there.
+func (l *Look) proof() string {
+	switch ended := l.Exit != nil; {
+	case l.Limit != "":
+		return ""
+	case l.Committed:
+		return "its commit is there"
+	case l.Ticked && (l.Changed || l.Judges) && (!ended || *l.Exit == 0):
+		return "the step is marked done, and its work is there"
+	case l.Word && (l.Changed || l.Nothing || l.Ticked && l.Judges):
+		return "its agent says so, and its work is there"
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What a step may add to a commit without being asked.
+const (
+	commitFiles = 500
+	commitBytes = 50 << 20
+)
+
+// Aside gives those files of a step's difference that are never committed without being
+// asked, and says why in a sentence for each reason: what git ignores, names of secrets, and
+// folders that make the step larger than anybody would look at.
+func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string, err error) {
+	var ignored, secrets, large []string
+	sizes := map[string][]string{} // new files by the first folder below which all is new
+	for _, c := range changes {
+		switch {
+		case slices.Contains(r.Always, c.Path):
+			out, err := r.ignores(ctx, c.Path)
+			if err != nil {
+				return nil, nil, err
+			}
+			if out {
+				ignored = append(ignored, c.Path)
+			}
+		case c.Old.none() && secret(c.Path):
+			secrets = append(secrets, c.Path)
+		case c.New.large():
+			large = append(large, c.Path)
+		case c.Old.none():
+			folder, _, _ := strings.Cut(c.Path, "/")
+			sizes[folder] = append(sizes[folder], c.Path)
+		}
+	}
+	for folder, list := range sizes {
+		size := int64(0)
+		for _, p := range list {
+			size += r.size(p)
+		}
+		if len(list) > commitFiles || size > commitBytes {
+			files = append(files, list...)
+			why = append(why, fmt.Sprintf("%s has %d new files, %d MB", folder, len(list), size>>20))
+		}
+	}
+	slices.Sort(why)
+	if len(secrets) > 0 {
+		why = append(why, fmt.Sprintf("by their names these may hold secrets: %q", secrets))
+	}
+	if len(large) > 0 {
+		why = append(why, fmt.Sprintf("these are too large: %q", large))
+	}
+	files = slices.Concat(files, ignored, secrets, large)
+	slices.Sort(files)
+	return files, why, nil
+}
+
+// ignores reports whether git ignores a file and does not know it.
+func (r *Repo) ignores(ctx context.Context, name string) (bool, error) {
+	if r.private {
+		return false, nil
+	}
+	_, err := r.git(ctx, users, nil, "check-ignore", "-q", "--", name)
+	if failed, ok := ended(err); ok && failed == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// secret reports whether a file is one that people keep passwords and keys in.
+func secret(name string) bool {
+	switch base := path.Base(name); {
+	case base == ".env" || strings.HasPrefix(base, ".env.") && !strings.HasSuffix(base, ".example") && !strings.HasSuffix(base, ".sample"),
+		strings.HasPrefix(base, "id_rsa"), strings.HasPrefix(base, "id_ed25519"), base == ".netrc", base == ".npmrc", base == ".pypirc", base == "credentials.json",
+		strings.HasSuffix(base, ".pem"), strings.HasSuffix(base, ".key"), strings.HasSuffix(base, ".p12"), strings.HasSuffix(base, ".pfx"), strings.HasSuffix(base, ".jks"):
+		return true
+	}
+	return false
+}
+
+// ended gives the exit status of a git command that failed.
+func ended(err error) (status int, ok bool) {
+	var e *exec.ExitError
+	if errors.As(err, &e) {
+		return e.ExitCode(), true
+	}
+	return 0, false
+}
+
+func (r *Repo) size(name string) int64 {
+	info, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name)))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,139 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/core"
+)
+
+// Trailers of the commits of a run.
+const (
+	RecordTrailer = "Reprise-Record: " // the run and the number of the record
+	StepTrailer   = "Reprise-Step: "   // the run and the step
+)
+
+// Make makes a move, for the first time or again: files, index, commit. It is done when it
+// returns no error; a kill inside leaves what the next Make sees and completes. It gives
+// the files that it left because the user has changed them.
+func (r *Repo) Make(ctx context.Context, run string, rec core.Record) (left []string, err error) {
+	m := rec.Move()
+	if left, err = r.MoveFiles(ctx, m.From, m.To); err != nil || r.private {
+		return left, err
+	}
+	if busy := r.Busy(); busy != "" {
+		return left, errors.New(busy)
+	}
+	unlock, err := r.lockIndex(ctx)
+	if err != nil {
+		return left, err
+	}
+	defer unlock()
+	head, err := r.Head()
+	if err != nil {
+		return left, err
+	}
+	trailer := fmt.Sprintf("%s%s/%d", RecordTrailer, run, rec.Seq)
+	commits, err := r.Commits(head.Commit, m.Head.Commit)
+	if err != nil || slices.ContainsFunc(commits, func(c Commit) bool { return HasLine(c.Message, trailer) }) {
+		return left, err
+	}
+	return left, r.commit(ctx, m, head, trailer, rec.At)
+}
+
+// commit makes the commit of a move on a head. Made again on the same head it is the same
+// commit.
+func (r *Repo) commit(ctx context.Context, m *core.Move, head HeadNow, trailer string, at time.Time) error {
+	files, _, err := r.Apart(ctx, m, head)
+	if err != nil {
+		return err
+	}
+	for _, e := range files {
+		if err := r.copy(e); err != nil {
+			return err
+		}
+	}
+	tree, err := r.build(users, head.Tree, files)
+	if err != nil || tree == head.Tree {
+		return err
+	}
+	text, was := "", strings.Repeat("0", r.idLen)
+	if head.Commit != "" {
+		text, was = "parent "+head.Commit+"\n", head.Commit
+	}
+	who := fmt.Sprintf("%s %d %s", r.ident, at.Unix(), at.Local().Format("-0700"))
+	id, err := r.write(users, "commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\n%s\n%s\n", tree, text, who, who, m.Message, trailer))
+	if err != nil {
+		return err
+	}
+	// The index first, as git does: killed between the two, these files are staged.
+	if err := r.followIndex(ctx, head.Tree, tree); err != nil {
+		return err
+	}
+	subject, _, _ := strings.Cut(m.Message, "\n")
+	_, err = r.git(ctx, users, nil, "update-ref", "-m", "reprise: "+subject, "HEAD", id, was)
+	if now, herr := r.Head(); err != nil && herr == nil && now.Commit == id { // by a git of an engine that was killed
+		return nil
+	}
+	return err
+}
+
+// Apart gives the files of a commit that applies the difference of a move to HEAD and
+// nothing else, and those in which the move and changes of the user that are not
+// committed touch the same lines.
+func (r *Repo) Apart(ctx context.Context, m *core.Move, head HeadNow) (files map[string]Entry, torn []string, err error) {
+	if r.private {
+		return nil, nil, nil
+	}
+	changes, err := r.Diff(m.Base, m.To)
+	if err != nil {
+		return nil, nil, err
+	}
+	files = map[string]Entry{}
+	for _, c := range changes {
+		now, err := r.Entry(core.World(head.Tree), c.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case now == c.New || c.Old.large() || c.New.large() || slices.Contains(m.Aside, c.Path):
+		case now == c.Old || slices.Contains(m.Whole, c.Path):
+			files[c.Path] = c.New
+		case now.none() && !c.Old.none(): // he keeps it out of git
+		case m.Own[c.Path] != "":
+			files[c.Path] = Entry{now.Mode, m.Own[c.Path]}
+		default:
+			e, ok, err := r.merge(ctx, c.Old, now, c.New)
+			if err == nil && !ok {
+				e, ok, err = r.overtaken(c, m.Since)
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			if ok {
+				files[c.Path] = e
+			} else {
+				torn = append(torn, c.Path)
+			}
+		}
+	}
+	return files, torn, nil
+}
+
+// overtaken tells that HEAD had a file as it was before, and has it otherwise now: it was
+// committed while the attempt was at work, and what is there now came after that.
+func (r *Repo) overtaken(c Change, commit string) (Entry, bool, error) {
+	if commit == "" {
+		return Entry{}, false, nil
+	}
+	_, tree, err := r.parse(commit)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	then, err := r.Entry(core.World(tree), c.Path)
+	return c.New, then == c.Old, err
+}

@@ -1,0 +1,223 @@
+// Package world makes worlds, compares and merges them, and moves the project from one to
+// another. It reads and merges by git's own commands, and never runs a hook.
+//
+// Worlds live in an object store of reprise, with the user's store as its alternate: the
+// user's repository grows by the commits of the run and by nothing else. A project
+// without git has a repository of reprise under the same folder, and no commits are made;
+// all the rest is the same.
+package world
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"reprise/core"
+)
+
+// Folder is the folder of reprise in a project. Worlds leave it out.
+const Folder = ".reprise"
+
+// Repo is the project as git sees it. One process has it at a time.
+type Repo struct {
+	Top string // the working tree
+	// Always are files that are in every world, whether or not git ignores them: those of the
+	// convention.
+	Always []string
+
+	gitDir  string
+	objects string // the user's store
+	own     string // the folder of reprise for worlds
+	private bool   // the project has no git of its own
+	filters bool   // what git keeps may differ from what is on disk: line ends, LFS
+	idLen   int    // of an object id, in hex digits
+	ident   string // name and mail for commits
+	lock    *os.File
+	batch   *batch
+
+	last   core.World // the tree of our index; empty if not known
+	staged core.World // the tree of the user's index, as long as the file has this stamp
+	stamp  string
+}
+
+// ErrAtWork is given where another engine has the project.
+var ErrAtWork = errors.New("another reprise works in this project")
+
+// ErrTooWide is given for a project that is all of somebody's files.
+var ErrTooWide = errors.New("this is a home or a whole disk, not a project")
+
+// Open finds the repository of a project, or makes a private one for it, and locks it as
+// long as this process lives.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	r := &Repo{Top: dir, idLen: 40, ident: "reprise <reprise@localhost>"}
+	r.gitDir = filepath.Join(dir, Folder, "worlds", "repo.git")
+	out, err := command(ctx, dir, clean(os.Environ()), nil, "rev-parse", "--path-format=absolute",
+		"--show-toplevel", "--git-dir", "--git-path", "objects", "--show-object-format")
+	if f := strings.Split(strings.TrimSpace(string(out)), "\n"); err == nil && len(f) == 4 {
+		r.Top, r.gitDir, r.objects = f[0], f[1], f[2]
+		if f[3] == "sha256" {
+			r.idLen = 64
+		}
+	} else {
+		r.private, r.objects = true, filepath.Join(r.gitDir, "objects")
+		if _, err := command(ctx, dir, clean(os.Environ()), nil, "init", "-q", "--bare", r.gitDir); err != nil {
+			return nil, err
+		}
+	}
+	if home, _ := os.UserHomeDir(); r.Top == home || r.Top == filepath.Dir(r.Top) {
+		return nil, fmt.Errorf("%s: %w", r.Top, ErrTooWide)
+	}
+	r.own = filepath.Join(r.Top, Folder, "worlds")
+	for _, d := range []string{"objects", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(r.own, d), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.Top, Folder, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+		return nil, err
+	}
+	if r.lock, err = os.OpenFile(filepath.Join(r.own, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
+	// A child of an engine that was killed between fork and exec has the lock for a moment.
+	for start := time.Now(); unix.Flock(int(r.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Second {
+			r.lock.Close()
+			return nil, ErrAtWork
+		}
+	}
+	for range 50 { // a git command of ours that outlived its engine ends soon
+		if _, err := os.Lstat(r.index() + ".lock"); err != nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	os.Remove(r.index() + ".lock")
+	r.dropLock()
+	if out, err := r.git(ctx, users, nil, "var", "GIT_COMMITTER_IDENT"); err == nil {
+		r.ident = string(out[:bytes.LastIndexByte(out, '>')+1])
+	}
+	_, err = r.git(ctx, users, nil, "config", "--get-regexp", `^(filter\..*|core\.(autocrlf|eol))$`)
+	_, attributes := os.Stat(filepath.Join(r.Top, ".gitattributes"))
+	r.filters = err == nil || attributes == nil
+	r.batch, err = startBatch(r)
+	return r, err
+}
+
+// Close gives the project back.
+func (r *Repo) Close() {
+	r.batch.close()
+	r.lock.Close()
+}
+
+// Below gives where a folder is in the working tree, as worlds name it; empty at its top.
+func (r *Repo) Below(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	top, err := filepath.EvalSymlinks(r.Top)
+	if err != nil || top == dir {
+		return "", err
+	}
+	below, err := filepath.Rel(top, dir)
+	return filepath.ToSlash(below), err
+}
+
+// Busy says what the user is in the middle of, during which no commit must be made.
+func (r *Repo) Busy() string {
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
+		if _, err := os.Lstat(filepath.Join(r.gitDir, name)); err == nil {
+			return "a merge or a rebase is under way in this project (" + name + "): finish it first"
+		}
+	}
+	return ""
+}
+
+func (r *Repo) index() string { return filepath.Join(r.own, "index") }
+
+// side is whose index and store a git command uses.
+type side int
+
+const (
+	users side = iota // the user's index and store
+	ours              // our index, and our store in front of the user's
+)
+
+var settings = []string{
+	"-c", "core.fsmonitor=false", "-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0",
+	"-c", "core.fsync=loose-object,reference", "-c", "core.fsyncMethod=batch", "-c", "core.hooksPath=/dev/null",
+}
+
+// git runs a git command. One that has to wait for a lock of another command is tried
+// again for five seconds.
+func (r *Repo) git(ctx context.Context, s side, stdin []byte, args ...string) (out []byte, err error) {
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		out, err = command(ctx, r.Top, r.env(s), stdin, append(settings, args...)...)
+		var failed *GitError
+		if !errors.As(err, &failed) || !strings.Contains(failed.Said, ".lock'") || time.Since(start) > 5*time.Second {
+			return out, err
+		}
+	}
+}
+
+func (r *Repo) env(s side) []string {
+	env := append(clean(os.Environ()), "LC_ALL=C", "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
+	if s == ours {
+		env = append(env, "GIT_INDEX_FILE="+r.index(),
+			"GIT_OBJECT_DIRECTORY="+filepath.Join(r.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+r.objects)
+	}
+	return env
+}
+
+// clean leaves out what would point git elsewhere.
+func clean(env []string) (out []string) {
+	for _, e := range env {
+		if !strings.HasPrefix(e, "GIT_") || strings.HasPrefix(e, "GIT_AUTHOR_") || strings.HasPrefix(e, "GIT_COMMITTER_") || strings.HasPrefix(e, "GIT_CONFIG_") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// command runs git in a process group of its own: what kills the engine's group does not
+// kill git while it holds a lock in the user's repository.
+func command(ctx context.Context, dir string, env []string, stdin []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, env, ownGroup()
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return out, &GitError{Args: args, Err: err, Said: strings.TrimSpace(stderr.String())}
+	}
+	return out, nil
+}
+
+// GitError is a git command that failed.
+type GitError struct {
+	Args []string
+	Err  error
+	Said string // on its standard error
+}
+
+// Error implements error.
+func (e *GitError) Error() string {
+	args := e.Args
+	for len(args) > 1 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return fmt.Sprintf("git %s: %v: %s", strings.Join(args[:min(len(args), 3)], " "), e.Err, e.Said)
+}
+
+// Unwrap gives the error of the process.
+func (e *GitError) Unwrap() error { return e.Err }
