@@ -53,14 +53,27 @@ func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string
 			why = append(why, fmt.Sprintf("%s has %d new files, %d MB", folder, len(list), size>>20))
 		}
 	}
+	var names []string
+	for _, c := range changes {
+		if c.New.regular() {
+			names = append(names, c.Path)
+		}
+	}
+	filtered, err := r.filtered(ctx, names)
+	if err != nil {
+		return nil, nil, err
+	}
 	slices.Sort(why)
+	if len(filtered) > 0 {
+		why = append(why, fmt.Sprintf("these go through a filter of this repository's own settings, which is not run: %q", filtered))
+	}
 	if len(secrets) > 0 {
 		why = append(why, fmt.Sprintf("by their names these may hold secrets: %q", secrets))
 	}
 	if len(large) > 0 {
 		why = append(why, fmt.Sprintf("these are too large: %q", large))
 	}
-	files = slices.Concat(files, ignored, secrets, large)
+	files = slices.Concat(files, filtered, ignored, secrets, large)
 	slices.Sort(files)
 	return files, why, nil
 }

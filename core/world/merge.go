@@ -68,7 +68,7 @@ func (r *Repo) merge(ctx context.Context, base, mine, theirs Entry) (_ Entry, ok
 			return Entry{}, false, err
 		}
 	}
-	out, err := r.git(ctx, users, nil, args...)
+	out, err := r.git(ctx, ours, nil, args...)
 	if _, failed := ended(err); failed { // with the number of conflicts, or 255 if it is not text
 		return Entry{}, false, nil
 	}

@@ -34,12 +34,15 @@ type Repo struct {
 	Always []string
 
 	gitDir  string
-	objects string // the user's store
-	own     string // the folder of reprise for worlds
-	private bool   // the project has no git of its own
-	filters bool   // what git keeps may differ from what is on disk: line ends, LFS
-	idLen   int    // of an object id, in hex digits
-	ident   string // name and mail for commits
+	objects string   // the user's store
+	own     string   // the folder of reprise for worlds
+	private bool     // the project has no git of its own
+	git0    string   // a repository of our own for looking: no driver or hook of the project's config exists in it
+	filters bool     // what git keeps may differ from what is on disk: line ends
+	drivers []string // the filters that the user himself has, as LFS
+	looking bool     // nothing is written but in a temporary folder
+	idLen   int      // of an object id, in hex digits
+	ident   string   // name and mail for commits
 	lock    *os.File
 	batch   *batch
 
@@ -105,9 +108,9 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if out, err := r.git(ctx, users, nil, "var", "GIT_COMMITTER_IDENT"); err == nil {
 		r.ident = string(out[:bytes.LastIndexByte(out, '>')+1])
 	}
-	_, err = r.git(ctx, users, nil, "config", "--get-regexp", `^(filter\..*|core\.(autocrlf|eol))$`)
-	_, attributes := os.Stat(filepath.Join(r.Top, ".gitattributes"))
-	r.filters = err == nil || attributes == nil
+	if err := r.ownRepo(ctx); err != nil {
+		return nil, err
+	}
 	r.batch, err = startBatch(r)
 	return r, err
 }
@@ -148,8 +151,8 @@ func (r *Repo) index() string { return filepath.Join(r.own, "index") }
 type side int
 
 const (
-	users side = iota // the user's index and store
-	ours              // our index, and our store in front of the user's
+	users side = iota // the user's repository: for what starts no program
+	ours              // our own: our index, and our store in front of the user's
 )
 
 var settings = []string{
@@ -170,12 +173,39 @@ func (r *Repo) git(ctx context.Context, s side, stdin []byte, args ...string) (o
 }
 
 func (r *Repo) env(s side) []string {
-	env := append(clean(os.Environ()), "LC_ALL=C", "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.Top)
-	if s == ours {
-		env = append(env, "GIT_INDEX_FILE="+r.index(),
-			"GIT_OBJECT_DIRECTORY="+filepath.Join(r.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+r.objects)
+	env := append(clean(os.Environ()), "LC_ALL=C", "GIT_WORK_TREE="+r.Top, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
+	switch s {
+	case users:
+		env = append(env, "GIT_DIR="+r.gitDir)
+	case ours:
+		if env = append(env, "GIT_DIR="+r.git0); r.looking { // who looks runs not even the user's own filters
+			env = append(without(env, "GIT_CONFIG"), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
+		}
+		env = append(env, r.store()...)
 	}
 	return env
+}
+
+// store gives the variables for our index, and our store in front of the user's.
+func (r *Repo) store() []string {
+	return []string{
+		"GIT_INDEX_FILE=" + r.index(), "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.own, "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(r.objects),
+	}
+}
+
+// quoted gives a path for a list of paths, whatever characters it has.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+}
+
+func without(env []string, prefix string) (out []string) {
+	for _, e := range env {
+		if !strings.HasPrefix(e, prefix) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // clean leaves out what would point git elsewhere.

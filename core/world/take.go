@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -48,13 +49,16 @@ func (r *Repo) take(ctx context.Context) (core.World, error) {
 	if err != nil {
 		return "", err
 	}
-	names := strings.Split(string(out), "\x00")
+	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	for _, p := range r.Always {
 		if _, err := os.Lstat(filepath.Join(r.Top, p)); err == nil {
 			names = append(names, "C "+p)
 		}
 	}
-	slices.Sort(names)
+	// By path, so that what a folder replaced goes before its files come.
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(strings.Compare(a[min(len(a), 2):], b[min(len(b), 2):]), strings.Compare(a, b))
+	})
 	var plain, large strings.Builder
 	count, bytes := 0, int64(0)
 	for _, name := range slices.Compact(names) {
