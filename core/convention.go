@@ -7,9 +7,9 @@ type Convention interface {
 	// Load reads the steps, in the order in which they are done. It is called on the
 	// project and on worlds.
 	Load(fsys fs.FS, plan string) ([]Step, error)
-	// Record gives the files as they must be for a step to have a status. If they say so
-	// already it gives none: to record twice is to record once.
-	Record(fsys fs.FS, plan, step string, status Status) ([]Edit, error)
+	// Record gives the files as they must be for a change to be in them. If they say so
+	// already, or have no word for it, it gives none: to record twice is to record once.
+	Record(fsys fs.FS, plan string, change Change) ([]Edit, error)
 }
 
 // Step is one step as its plan tells it.
@@ -29,8 +29,15 @@ type Status string
 // Statuses.
 const (
 	Todo     Status = "todo"
+	Doing    Status = "doing"
 	Finished Status = "done"
+	Broken   Status = "failed"
+	Blocked  Status = "blocked"
+	Skipped  Status = "skipped"
 )
+
+// Closed reports whether nothing is left to do.
+func (s Status) Closed() bool { return s == Finished || s == Skipped }
 
 // Policy says what to do when an attempt was cut off after it may have reached out of
 // the project: a push, a call.

@@ -244,13 +244,13 @@ func ticked(v View) Decision {
 		if past.alone(s) {
 			continue
 		}
-		if s.Status == Finished && !past.Done && past.Marked != "" {
+		if s.Status.Closed() && !past.Done && past.Marked != "" {
 			return AskPerson{Divergence{
 				Step: s.ID, Says: "nobody did the step", Shows: "the attempt at " + past.Marked + " marked it done",
 				Facts: Facts{Attempts: past.Attempts}, Options: []Option{Open, Keep},
 			}}
 		}
-		if s.Status == Finished && !past.Done {
+		if s.Status.Closed() && !past.Done {
 			return AdoptStep{s.ID}
 		}
 	}
@@ -259,7 +259,7 @@ func ticked(v View) Decision {
 
 func unticked(v View) Decision {
 	for _, s := range v.Steps {
-		if s.Status == Todo && v.State.Step(s.ID).Done {
+		if !s.Status.Closed() && v.State.Step(s.ID).Done {
 			return AskPerson{Divergence{
 				Step: s.ID, Says: "the step is done", Shows: "the plan calls it open",
 				Facts: Facts{Attempts: v.State.Step(s.ID).Attempts}, Options: []Option{Keep, Open},
@@ -299,7 +299,7 @@ func ready(v View) Decision {
 
 func blocked(v View) Decision {
 	for _, s := range v.Steps {
-		if s.Status != Finished {
+		if !s.Status.Closed() {
 			return Rest{"step " + s.ID + " waits for steps that are not in the plan"}
 		}
 	}
@@ -313,7 +313,7 @@ const maxCuts = 5
 func next(v View) (Step, bool) {
 	done := map[string]bool{}
 	for _, s := range v.Steps {
-		done[s.ID] = s.Status == Finished && !v.State.Step(s.ID).alone(s)
+		done[s.ID] = s.Status.Closed() && !v.State.Step(s.ID).alone(s)
 	}
 	found := -1
 	for i, s := range v.Steps {

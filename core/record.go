@@ -45,6 +45,7 @@ type Start struct {
 	// Staged is the user's index, as a world: what he stages from now on is his.
 	Staged World `json:"staged,omitempty"`
 	Place  Place `json:"place,omitempty"`
+	Move   *Move `json:"move,omitempty"` // the plan says that it has begun
 }
 
 // Head is where the user's branch stands.
@@ -103,6 +104,7 @@ type Answer struct {
 	ID     string `json:"id"`
 	Option string `json:"option"`
 	Head   Head   `json:"head,omitzero"` // where the project stood then
+	Move   *Move  `json:"move,omitempty"`
 }
 
 // Made says that the move of a record was made, and where the branch stood afterwards. It
@@ -130,7 +132,8 @@ type Note struct {
 type Close struct {
 	Why string `json:"why"`
 	// Complete says that all steps were done: a step that is added opens the run again.
-	Complete bool `json:"complete,omitempty"`
+	Complete bool  `json:"complete,omitempty"`
+	Move     *Move `json:"move,omitempty"`
 }
 
 // Move is everything that follows from a record, named completely, so that it can be
@@ -160,5 +163,7 @@ type Move struct {
 	// Aside are files of the difference that are not committed.
 	Aside []string `json:"aside,omitempty"`
 
-	Message string `json:"message"` // no commit is made that would change nothing
+	// Message is that of the commit. Without one, and where it would change nothing, no commit
+	// is made.
+	Message string `json:"message,omitempty"`
 }

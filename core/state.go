@@ -28,11 +28,12 @@ type Past struct {
 	Before   World  `json:"before,omitempty"`   // of what was done, for an undo
 	Marked   string `json:"marked,omitempty"`   // the step whose attempt marked this one done
 	After    World  `json:"after,omitempty"`
+	Commit   string `json:"commit,omitempty"` // where the branch stood when its work was in
 }
 
 // alone reports whether nothing but the mark of an attempt that did not finish it says that a
 // step is done: that proves nothing, and it is begun again.
-func (p *Past) alone(s Step) bool { return s.Status == Finished && !p.Done && p.Marked == s.ID }
+func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Marked == s.ID }
 
 // Step gives what the records say of a step; it is never nil.
 func (s *State) Step(id string) *Past {
@@ -84,6 +85,9 @@ func (s *State) Fold(r Record) error {
 	case r.Made != nil:
 		if s.Due == nil || s.Due.Seq != r.Made.Of {
 			return fmt.Errorf("record %d says that the move of record %d was made, which is not due", r.Seq, r.Made.Of)
+		}
+		if e := s.Due.End; e != nil && e.Outcome == Done {
+			s.past(e.Step).Commit = r.Made.Head.Commit
 		}
 		s.Due, s.At = nil, r.Made.Head
 	case r.Close != nil:
@@ -163,6 +167,8 @@ func (s *State) past(step string) *Past {
 // step gives the step that a record is about.
 func (r Record) step() string {
 	switch {
+	case r.Start != nil:
+		return r.Start.Step
 	case r.End != nil:
 		return r.End.Step
 	case r.Undo != nil:
@@ -174,10 +180,16 @@ func (r Record) step() string {
 // Move gives the move of a record; nil if it has none.
 func (r Record) Move() *Move {
 	switch {
+	case r.Start != nil:
+		return r.Start.Move
 	case r.End != nil:
 		return r.End.Move
 	case r.Undo != nil:
 		return r.Undo.Move
+	case r.Answer != nil:
+		return r.Answer.Move
+	case r.Close != nil:
+		return r.Close.Move
 	}
 	return nil
 }

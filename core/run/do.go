@@ -36,7 +36,10 @@ func (e *Engine) start(ctx context.Context, step core.Step) error {
 	} else if s.Staged, err = e.Repo.Staged(ctx); err != nil {
 		return err
 	}
-	if _, err := e.append(core.Record{Start: &s}); err != nil {
+	if s.Move, err = e.marked(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}); err != nil {
+		return err
+	}
+	if err := e.do(ctx, core.Record{Start: &s}); err != nil {
 		return err
 	}
 	e.at = ""
@@ -73,6 +76,11 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		return err
 	}
 	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: v.Look.Marked}
+	if d.Outcome == core.Failed {
+		if end.Move, err = e.marked(now, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why}); err != nil {
+			return err
+		}
+	}
 	if d.Outcome != core.Done && v.Look.Ticked {
 		end.Marked = append(slices.Clone(end.Marked), open.Step)
 	}
@@ -93,7 +101,7 @@ func (e *Engine) done(ctx context.Context, step string, steps []core.Step, befor
 		return nil, err
 	}
 	m := &core.Move{Base: before, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, title(steps, step), world.StepTrailer, e.Run, step)}
-	if err := e.mark(m, step, core.Finished); err != nil {
+	if err := e.mark(m, core.SetStatus{Step: step, Status: core.Finished}); err != nil {
 		return nil, err
 	}
 	changes, err := e.Repo.Diff(m.Base, m.To)
@@ -110,6 +118,18 @@ func (e *Engine) done(ctx context.Context, step string, steps []core.Step, befor
 	return m, nil
 }
 
+// marked gives the move that only writes a status into the plan; nil if the plan says so
+// already, or has no word for it. It is committed with the step's work.
+func (e *Engine) marked(now core.World, change core.SetStatus) (*core.Move, error) {
+	edits, err := e.record(e.Repo.FS(now), change)
+	if err != nil || len(edits) == 0 {
+		return nil, err
+	}
+	m := &core.Move{Base: now, From: now}
+	m.To, err = e.Repo.With(now, edits)
+	return m, err
+}
+
 // title gives what a plan calls a step.
 func title(steps []core.Step, id string) string {
 	for _, s := range steps {
@@ -121,8 +141,8 @@ func title(steps []core.Step, id string) string {
 }
 
 // mark completes a move to a world in which the plan gives a step a status.
-func (e *Engine) mark(m *core.Move, step string, status core.Status) error {
-	edits, err := e.record(e.Repo.FS(m.To), step, status)
+func (e *Engine) mark(m *core.Move, change core.SetStatus) error {
+	edits, err := e.record(e.Repo.FS(m.To), change)
 	if err != nil {
 		return err
 	}
@@ -133,7 +153,7 @@ func (e *Engine) mark(m *core.Move, step string, status core.Status) error {
 	if err != nil {
 		return err
 	}
-	edits, err = e.record(e.Repo.FS(core.World(head.Tree)), step, status)
+	edits, err = e.record(e.Repo.FS(core.World(head.Tree)), change)
 	if err != nil {
 		return nil //nolint:nilerr // the commit has no plan, or one without the step
 	}
@@ -186,7 +206,7 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep) error {
 			return fmt.Errorf("%w: %q", ErrTorn, torn)
 		}
 	}
-	if err := e.mark(m, d.Step, core.Todo); err != nil {
+	if err := e.mark(m, core.SetStatus{Step: d.Step, Status: core.Todo, Why: d.Why}); err != nil {
 		return err
 	}
 	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Move: m}})

@@ -228,19 +228,20 @@ func (e *Engine) steps(files fs.FS) ([]core.Step, error) {
 	return e.state().Known(steps), err
 }
 
-func (e *Engine) record(files fs.FS, step string, status core.Status) ([]core.Edit, error) {
+func (e *Engine) record(files fs.FS, change core.SetStatus) ([]core.Edit, error) {
 	steps, err := e.steps(files)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step })
+	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == change.Step })
 	if i < 0 {
-		return nil, fmt.Errorf("the plan has no step %s any more", step)
+		return nil, fmt.Errorf("the plan has no step %s any more", change.Step)
 	}
 	if files, err = e.sub(files); err != nil {
 		return nil, err
 	}
-	edits, err := e.Convention.Record(files, e.state().Run.Plan, steps[i].InPlan, status)
+	change.Step = steps[i].InPlan
+	edits, err := e.Convention.Record(files, e.state().Run.Plan, change)
 	for i := range edits {
 		edits[i].Path = path.Join(e.below, edits[i].Path)
 	}

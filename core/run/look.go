@@ -51,7 +51,7 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 		}
 		v.Apart = !has
 	}
-	if due := e.state().Due; due != nil {
+	if due := e.state().Due; due != nil && due.Move().Message != "" {
 		has, err := e.Repo.Has(ctx, head.Commit, due.Move().Head.Commit)
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ const (
 // the files that it left because the user has changed them.
 func (r *Repo) Make(ctx context.Context, run string, rec core.Record) (left []string, err error) {
 	m := rec.Move()
-	if left, err = r.MoveFiles(ctx, m.From, m.To); err != nil || r.private {
+	if left, err = r.MoveFiles(ctx, m.From, m.To); err != nil || r.private || m.Message == "" {
 		return left, err
 	}
 	if busy := r.Busy(); busy != "" {
