@@ -292,6 +292,9 @@ func failing(v View) Decision {
 
 func ready(v View) Decision {
 	if s, ok := next(v); ok {
+		if v.Others != "" {
+			return Rest{v.Others}
+		}
 		return StartStep{s}
 	}
 	return nil

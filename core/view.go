@@ -15,6 +15,9 @@ type View struct {
 	Branch string
 	Apart  bool
 	Reset  bool
+	// Others says what another run of this checkout has in it that is not settled: no attempt
+	// begins beside it, since nobody could tell the two apart.
+	Others string
 	// Tries is how often a step may fail in a row before a person is asked.
 	Tries int
 }

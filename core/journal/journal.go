@@ -148,6 +148,20 @@ func Read(dir string, each func(core.Record) error) error {
 	return err
 }
 
+// Peek gives the fold over all records. It takes no lock and changes nothing; a last line
+// that is being written is not there yet.
+func Peek(dir string) (core.State, error) {
+	f, err := os.Open(filepath.Join(dir, "journal"))
+	if err != nil {
+		return core.State{}, err
+	}
+	defer f.Close()
+	j := &Journal{file: f}
+	j.restore()
+	_, err = scan(f, j.mark, j.State.Fold)
+	return j.State, err
+}
+
 // saved is a checkpoint: the fold of the lines before a place.
 type saved struct {
 	Mark  mark       `json:"mark"`

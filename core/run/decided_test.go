@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise/core"
+	"reprise/core/run"
 )
 
 // What was decided of ordinary users' scenarios, each by a road that a user takes.
@@ -234,4 +235,122 @@ func TestC17_cut_off_attempts_count(t *testing.T) {
 		}
 	}
 	t.Error("it was begun 20 times")
+}
+
+// C8: who looks takes no lock, creates nothing in the project, and sees what the engine sees.
+func TestC8_looking_changes_nothing(t *testing.T) {
+	list := func(dir string) string {
+		return shell(t, dir, `find . -type f -o -type d | sort | xargs -d '\n' stat -c '%n %s %Y' 2>/dev/null | grep -v '^\. '`)
+	}
+	for name, setup := range map[string]string{"git": "true", "without git": "rm -rf .git"} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := project(t, 2)
+			shell(t, dir, setup)
+			before := list(dir)
+			_, d, err := run.Look(context.Background(), config(dir))
+			if start, ok := d.(core.StartStep); err != nil || !ok || start.Step.ID != "s01" {
+				t.Fatalf("%#v, %v", d, err)
+			}
+			if got := list(dir); got != before {
+				t.Errorf("it wrote:\n%s\nbefore:\n%s", got, before)
+			}
+			killed(t, dir, `echo half >>half; sleep 60`, "half")
+			e := open(t, dir, "true") // somebody is at work
+			before = list(dir)
+			v, d, err := run.Look(context.Background(), config(dir))
+			if end, ok := d.(core.EndAttempt); err != nil || !ok || end.Outcome != core.Cut || len(v.Look.Facts.Files) != 1 {
+				t.Errorf("%#v, %v", d, err)
+			}
+			if got := list(dir); got != before {
+				t.Errorf("it wrote:\n%s\nbefore:\n%s", got, before)
+			}
+			e.Close()
+		})
+	}
+}
+
+// C7: an attempt of another run was cut off in the same folder: this run waits for it, and
+// nothing of the one is in a commit of the other. What proves itself is settled unasked.
+func TestC7_runs_of_one_checkout_wait_for_each_other(t *testing.T) {
+	for name, c := range map[string]struct{ first, want, files string }{
+		"half of it":  {`echo half >>half; echo x >ready; sleep 60`, "run run has work", ""},
+		"its proof":   {`echo whole >>half; sed -i 's/\[ \]/[x]/' PLAN.md; echo x >ready; sleep 60`, "the run is over", "B.md\nb\n"},
+		"still alive": {`echo half >>half; echo x >ready; sleep 60`, "an agent of run run is at work", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := project(t, 1)
+			put(t, dir, ".gitignore", "ready\n*.new\n")
+			put(t, dir, "B.md", "- [ ] b1: other\n")
+			shell(t, dir, `git add .; git commit -q -m b`)
+			if name == "still alive" {
+				cmd := exec.Command(self())
+				cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND="+c.first)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				for read(t, dir, "ready") == "" {
+					time.Sleep(5 * time.Millisecond)
+				}
+				cmd.Process.Kill()
+				cmd.Wait()
+				defer shell(t, dir, "kill -9 -$(cat .reprise/runs/run/attempts/*/pid)")
+			} else {
+				killed(t, dir, c.first, "ready")
+			}
+			cfg := config(dir)
+			cfg.Run, cfg.Plan, cfg.Command, cfg.Env = "other", "B.md", `echo b >b`, os.Environ()
+			e, err := run.Open(context.Background(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			work(t, e, c.want)
+			if c.files != "" {
+				if got := shell(t, dir, `git show --format= --name-only; git status --porcelain`); got != c.files {
+					t.Errorf("%s", got)
+				}
+			} else if read(t, dir, "b") != "" {
+				t.Error("it was started")
+			}
+		})
+	}
+}
+
+// C14: the work of a step stands after an amend, a squash and a rebase, and not after a
+// revert that names its commit.
+func TestC14_what_shows_that_work_stands(t *testing.T) {
+	for name, c := range map[string]struct {
+		user   string
+		stands bool
+	}{
+		"nothing":              {`true`, true},
+		"an amend":             {`git commit -q --amend -m other`, true},
+		"a squash":             {`git reset -q --soft HEAD~2; git commit -q -m one`, true},
+		"a rebase":             {`git checkout -q -b base HEAD~2; echo b >b; git add b; git commit -q -m b; git rebase -q base main`, true},
+		"a merge":              {`git checkout -q -b other HEAD~2; echo b >b; git add b; git commit -q -m b; git merge -q -m merge main`, true},
+		"a revert":             {`git revert --no-edit HEAD`, false},
+		"a revert of a revert": {`git revert --no-edit HEAD; git revert --no-edit HEAD`, true},
+		"a reset":              {`git reset -q --hard HEAD~1`, false},
+		"later work":           {`echo more >>f; git commit -q -am more`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := project(t, 2)
+			e := open(t, dir, `echo $REPRISE_STEP >>f`)
+			defer e.Close()
+			work(t, e, "the run is over")
+			shell(t, dir, c.user+" >/dev/null 2>&1")
+			h, err := e.Repo.History(context.Background(), "1000")
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, err := e.Repo.Head()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stands, why, err := e.Repo.Stands(h, head, "run/s02", e.Journal.State.Step("s02"))
+			if err != nil || stands != c.stands {
+				t.Errorf("%v, %s, %v", stands, why, err)
+			}
+		})
+	}
 }

@@ -40,11 +40,12 @@ type Engine struct {
 	Repo    *world.Repo
 	Journal *journal.Journal
 
-	below string     // where the project is in the repository; empty at its top
-	dir   string     // of the run
-	child *exec.Cmd  // the agent of the open attempt, if we started it
-	seen  int        // the attempt whose end we saw: nothing came after its last sign
-	at    core.World // where our own last move left the project; empty if time has passed
+	below  string     // where the project is in the repository; empty at its top
+	dir    string     // of the run
+	child  *exec.Cmd  // the agent of the open attempt, if we started it
+	seen   int        // the attempt whose end we saw: nothing came after its last sign
+	others []*Engine  // the runs of this checkout with an attempt that has no end
+	at     core.World // where our own last move left the project; empty if time has passed
 }
 
 // Open takes a run, or makes a new one if there is none.
@@ -75,11 +76,43 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.Repo.Always = []string{path.Join(e.below, c.Plan)}
+	if err := e.findOthers(); err != nil {
+		return nil, err
+	}
 	if e.state().Seq == 0 {
 		_, err = e.append(core.Record{Begin: &core.Begin{Run: c.Run, Plan: c.Plan}})
 		return e, err
 	}
 	return e, nil
+}
+
+// Look gives what an engine would see and decide now. It takes no lock and changes nothing
+// in the project.
+func Look(ctx context.Context, c Config) (v core.View, d core.Decision, err error) {
+	e := &Engine{Config: c}
+	if e.Repo, err = world.Look(ctx, c.Dir); err != nil {
+		return v, nil, err
+	}
+	defer e.Repo.Close()
+	if e.below, err = e.Repo.Below(c.Dir); err != nil {
+		return v, nil, err
+	}
+	e.dir = filepath.Join(e.Repo.Top, world.Folder, "runs", c.Run)
+	e.Repo.Always = []string{path.Join(e.below, c.Plan)}
+	e.Journal = &journal.Journal{}
+	if e.Journal.State, err = journal.Peek(e.dir); errors.Is(err, fs.ErrNotExist) {
+		e.Journal.State.Run, err = core.Begin{Run: c.Run, Plan: c.Plan}, nil
+	}
+	if err != nil {
+		return v, nil, err
+	}
+	if err := e.findOthers(); err != nil {
+		return v, nil, err
+	}
+	if v, err = e.look(ctx); err != nil {
+		return v, nil, err
+	}
+	return v, core.Next(v), nil
 }
 
 // Close gives the run back. An agent that is at work stays at work: the next engine finds it.

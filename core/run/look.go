@@ -24,6 +24,12 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
+	if len(e.others) > 0 {
+		var err error
+		if v.Others, err = e.settleOthers(ctx); err != nil {
+			return v, err
+		}
+	}
 	if _, err := e.Repo.Staged(ctx); errors.Is(err, world.ErrUnmerged) {
 		v.Busy = err.Error()
 	}

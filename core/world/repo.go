@@ -60,8 +60,51 @@ var ErrTooWide = errors.New("this is a home or a whole disk, not a project")
 // Open finds the repository of a project, or makes a private one for it, and locks it as
 // long as this process lives.
 func Open(ctx context.Context, dir string) (*Repo, error) {
-	r := &Repo{Top: dir, idLen: 40, ident: "reprise <reprise@localhost>"}
+	r := &Repo{}
+	if err := r.find(ctx, dir); err != nil {
+		return nil, err
+	}
+	r.own = filepath.Join(r.Top, Folder, "worlds")
+	if err := r.take0(ctx); err != nil {
+		return nil, err
+	}
+	return r, r.begin(ctx)
+}
+
+// Look opens the project for somebody who only looks: nothing in it is written, no lock is
+// taken, and what a world needs is kept in a temporary folder until Close.
+func Look(ctx context.Context, dir string) (*Repo, error) {
+	r := &Repo{looking: true}
+	temp, err := os.MkdirTemp("", "reprise-look")
+	if err != nil {
+		return nil, err
+	}
+	r.own = temp
+	if err := r.find(ctx, dir); err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(temp, "objects"), 0o700), os.Mkdir(filepath.Join(temp, "tmp"), 0o700), r.begin(ctx))
+	}
+	if err != nil {
+		os.RemoveAll(temp)
+		return nil, err
+	}
+	// What the engine's index knows need not be read again.
+	if data, err := os.ReadFile(filepath.Join(r.Top, Folder, "worlds", "index")); err == nil {
+		err = os.WriteFile(r.index(), data, 0o600)
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// find finds the repository of a project.
+func (r *Repo) find(ctx context.Context, dir string) error {
+	r.Top, r.idLen, r.ident = dir, 40, "reprise <reprise@localhost>"
 	r.gitDir = filepath.Join(dir, Folder, "worlds", "repo.git")
+	if r.looking {
+		r.gitDir = filepath.Join(r.own, "repo.git")
+	}
 	out, err := command(ctx, dir, clean(os.Environ()), nil, "rev-parse", "--path-format=absolute",
 		"--show-toplevel", "--git-dir", "--git-path", "objects", "--show-object-format")
 	if f := strings.Split(strings.TrimSpace(string(out)), "\n"); err == nil && len(f) == 4 {
@@ -72,29 +115,33 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	} else {
 		r.private, r.objects = true, filepath.Join(r.gitDir, "objects")
 		if _, err := command(ctx, dir, clean(os.Environ()), nil, "init", "-q", "--bare", r.gitDir); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if home, _ := os.UserHomeDir(); r.Top == home || r.Top == filepath.Dir(r.Top) {
-		return nil, fmt.Errorf("%s: %w", r.Top, ErrTooWide)
+		return fmt.Errorf("%s: %w", r.Top, ErrTooWide)
 	}
-	r.own = filepath.Join(r.Top, Folder, "worlds")
+	return nil
+}
+
+// take0 makes our folder and takes the project's lock.
+func (r *Repo) take0(ctx context.Context) (err error) {
 	for _, d := range []string{"objects", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(r.own, d), 0o700); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := os.WriteFile(filepath.Join(r.Top, Folder, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return nil, err
+		return err
 	}
 	if r.lock, err = os.OpenFile(filepath.Join(r.own, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
-		return nil, err
+		return err
 	}
 	// A child of an engine that was killed between fork and exec has the lock for a moment.
 	for start := time.Now(); unix.Flock(int(r.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > time.Second {
 			r.lock.Close()
-			return nil, ErrAtWork
+			return ErrAtWork
 		}
 	}
 	for range 50 { // a git command of ours that outlived its engine ends soon
@@ -108,18 +155,30 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if out, err := r.git(ctx, users, nil, "var", "GIT_COMMITTER_IDENT"); err == nil {
 		r.ident = string(out[:bytes.LastIndexByte(out, '>')+1])
 	}
+	return nil
+}
+
+// begin makes our repository, and starts the process that reads objects.
+func (r *Repo) begin(ctx context.Context) (err error) {
 	if err := r.ownRepo(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	r.batch, err = startBatch(r)
-	return r, err
+	return err
 }
 
 // Close gives the project back.
 func (r *Repo) Close() {
 	r.batch.close()
+	if r.looking {
+		os.RemoveAll(r.own)
+		return
+	}
 	r.lock.Close()
 }
+
+// Looking reports whether nothing may be written.
+func (r *Repo) Looking() bool { return r.looking }
 
 // Below gives where a folder is in the working tree, as worlds name it; empty at its top.
 func (r *Repo) Below(dir string) (string, error) {
@@ -188,9 +247,12 @@ func (r *Repo) env(s side) []string {
 
 // store gives the variables for our index, and our store in front of the user's.
 func (r *Repo) store() []string {
+	stores := quoted(r.objects)
+	if r.looking {
+		stores += string(os.PathListSeparator) + quoted(filepath.Join(r.Top, Folder, "worlds", "objects"))
+	}
 	return []string{
-		"GIT_INDEX_FILE=" + r.index(), "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.own, "objects"),
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(r.objects),
+		"GIT_INDEX_FILE=" + r.index(), "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + stores,
 	}
 }
 

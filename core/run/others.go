@@ -1,0 +1,83 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"reprise/core"
+	"reprise/core/journal"
+)
+
+// findOthers opens the other runs of this checkout that have an attempt without an end. While
+// this engine has the project no run begins another one.
+func (e *Engine) findOthers() error {
+	runs := filepath.Dir(e.dir)
+	list, err := os.ReadDir(runs)
+	if err != nil {
+		if os.IsNotExist(err) {
+			err = nil
+		}
+		return err
+	}
+	for _, entry := range list {
+		dir := filepath.Join(runs, entry.Name())
+		if dir == e.dir || !entry.IsDir() {
+			continue
+		}
+		state, err := journal.Peek(dir)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("run %s: %w", entry.Name(), err)
+		}
+		if state.Open == nil {
+			continue
+		}
+		other := &Engine{Config: e.Config, Repo: e.Repo, below: e.below, dir: dir}
+		other.Run, other.Plan = state.Run.Run, state.Run.Plan
+		other.Journal = &journal.Journal{State: state}
+		e.Repo.Always = append(e.Repo.Always, other.plan())
+		e.others = append(e.others, other)
+	}
+	return nil
+}
+
+// settleOthers says what the other runs of this checkout have in it that is not settled, "" if
+// nothing is. An attempt whose end shows by itself is recorded and committed, as its own
+// engine would; nothing else is decided for another run.
+func (e *Engine) settleOthers(ctx context.Context) (why string, err error) {
+	for len(e.others) > 0 {
+		other := e.others[0]
+		v, err := other.look(ctx)
+		if err != nil {
+			return "", err
+		}
+		switch d := core.Next(v).(type) {
+		case core.WaitFor:
+			return fmt.Sprintf("an agent of run %s is at work here", other.Run), nil
+		case core.EndAttempt:
+			if d.Outcome != core.Done || e.Repo.Looking() {
+				return other.unsettled(), nil
+			}
+			if other.Journal, err = journal.Open(other.dir); err != nil {
+				return "", err
+			}
+			err = other.end(ctx, d, v)
+			other.Journal.Close()
+			if err != nil {
+				return "", err
+			}
+		default:
+			return other.unsettled(), nil
+		}
+		e.others, e.at = e.others[1:], ""
+	}
+	return "", nil
+}
+
+func (e *Engine) unsettled() string {
+	return fmt.Sprintf("run %s has work in this folder that was cut off: resume it first, or work in a folder of its own", e.Run)
+}
