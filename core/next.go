@@ -12,10 +12,11 @@ type Decision interface{ decision() }
 type (
 	// StartStep begins an attempt, on what an earlier one left if there is such.
 	StartStep struct{ Step Step }
-	// WaitFor waits for the open attempt to end.
+	// WaitFor waits for one of the attempts at work to end.
 	WaitFor struct{}
-	// EndAttempt says how the open attempt ended.
+	// EndAttempt says how the open attempt of a step ended.
 	EndAttempt struct {
+		Step    string
 		Outcome Outcome
 		Why     string
 		Leave   []string // files that the user keeps to himself
@@ -66,19 +67,20 @@ func Next(v View) Decision {
 // rules in the order in which they are asked.
 var rules = []func(View) Decision{
 	over,      // the run was closed, and the plan has nothing more
-	atWork,    // an agent is at work: wait
 	busy,      // the user is in the middle of something
 	answered,  // a person chose
 	asked,     // a person must choose
 	elsewhere, // the project is on a branch without the work of the run
 	due,       // the move of the last record is not known to be made
-	finished,  // the attempt left what proves its step
-	outside,   // it was cut off after it reached out of the project
-	cutOff,    // it failed, or was cut off
+	finished,  // an attempt left what proves its step
+	outside,   // one was cut off after it reached out of the project
+	cutOff,    // one failed, or was cut off
+	atWork,    // agents are at work, and no more may be
 	ticked,    // the plan calls a step done that we did not do
 	unticked,  // the plan calls a step open that we did
 	failing,   // the next step fails, or is cut off, every time
 	ready,     // a step can start
+	waiting,   // none can as long as agents are at work
 	blocked,   // steps are left, and none can start
 }
 
@@ -93,16 +95,31 @@ func over(v View) Decision {
 	return Rest{"the run is over: " + v.State.Ended.Why}
 }
 
+func busy(v View) Decision { return v.rest(v.Busy) }
+
+// rest waits for a reason, but first for the agents at work: their ends are recorded.
+func (v View) rest(why string) Decision {
+	switch {
+	case why == "":
+		return nil
+	case v.alive() > 0:
+		return WaitFor{}
+	}
+	return Rest{why}
+}
+
+// atWork keeps everything that changes the plan or asks about it away from an agent in the
+// project itself; beside agents in places of their own another may begin.
 func atWork(v View) Decision {
-	if v.Look != nil && v.Look.Alive {
+	if n := v.alive(); n > 0 && n >= v.Parallel {
 		return WaitFor{}
 	}
 	return nil
 }
 
-func busy(v View) Decision {
-	if v.Busy != "" {
-		return Rest{v.Busy}
+func waiting(v View) Decision {
+	if v.alive() > 0 {
+		return WaitFor{}
 	}
 	return nil
 }
@@ -112,10 +129,11 @@ func answered(v View) Decision {
 	if q == nil || v.State.Said == "" {
 		return nil
 	}
+	look := v.Looks[q.Step]
 	switch v.State.Said {
 	case Wait.Key:
 		if v.Apart {
-			return Rest{"it waits for " + name(v.State.At.Branch)}
+			return v.rest("it waits for " + name(v.State.At.Branch))
 		}
 		return nil
 	case Make.Key:
@@ -123,19 +141,21 @@ func answered(v View) Decision {
 	case Drop.Key:
 		return DropMove{}
 	case Keep.Key:
-		if v.State.Open == nil {
+		if look == nil {
 			return AdoptStep{q.Step}
 		}
-		return EndAttempt{Outcome: Done, Why: "a person kept it", Whole: v.Look.Torn}
+		return EndAttempt{Step: q.Step, Outcome: Done, Why: "a person kept it", Whole: look.Torn}
 	case Leave.Key:
-		return EndAttempt{Outcome: Done, Why: "a person took over files", Leave: v.Look.Torn}
+		if look != nil {
+			return EndAttempt{Step: q.Step, Outcome: Done, Why: "a person took over files", Leave: look.Torn}
+		}
 	case Again.Key:
 		return UndoStep{Step: q.Step, Why: "a person wants it done again"}
 	case Open.Key:
 		return UndoStep{Step: q.Step, Why: "a person says that it is not done", Keep: true}
 	case Onto.Key:
-		if v.State.Open != nil {
-			return EndAttempt{Outcome: Cut, Why: "a person lets it continue"}
+		if look != nil {
+			return EndAttempt{Step: q.Step, Outcome: Cut, Why: "a person lets it continue"}
 		}
 		if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == q.Step }); i >= 0 {
 			return StartStep{v.Steps[i]}
@@ -146,7 +166,7 @@ func answered(v View) Decision {
 
 func asked(v View) Decision {
 	if v.State.Asked != nil && v.State.Said == "" {
-		return Rest{"question " + v.State.Asked.ID + " is open"}
+		return v.rest("question " + v.State.Asked.ID + " is open")
 	}
 	return nil
 }
@@ -154,15 +174,15 @@ func asked(v View) Decision {
 // elsewhere asks once, whatever the run was about to do: a branch that has the work of the
 // run is followed, one that has not is the user's own business until he comes back.
 func elsewhere(v View) Decision {
-	if !v.Apart {
+	if !v.Apart || v.alive() > 0 {
 		return nil
 	}
 	d := Divergence{
 		Says: "the run is on " + name(v.State.At.Branch), Shows: "the project is on " + name(v.Branch) + ", which does not have the work of the run",
 		Options: []Option{Wait, On},
 	}
-	if v.Look != nil {
-		d.Step, d.Facts = v.State.Open.Step, v.Look.Facts
+	for _, l := range v.dead() {
+		d.Step, d.Facts = l.Step, l.Facts
 	}
 	return AskPerson{d}
 }
@@ -188,57 +208,65 @@ func due(v View) Decision {
 // its commit, or the agent's own word, and with each a change in the project or the word that
 // none was needed. That a program ended without an error shows nothing.
 func finished(v View) Decision {
-	if v.Look == nil {
-		return nil
+	for _, l := range v.dead() {
+		why := l.proof()
+		switch {
+		case why == "":
+		case len(l.Torn) == 0:
+			return EndAttempt{Step: l.Step, Outcome: Done, Why: why}
+		default:
+			facts := l.Facts
+			facts.Files = l.Torn
+			return AskPerson{Divergence{
+				Step: l.Step, Says: "the step is done", Shows: "it changed lines that you had changed and not committed",
+				Facts: facts, Options: []Option{Keep, Leave, Again},
+			}}
+		}
 	}
-	why := v.Look.proof()
-	if why == "" {
-		return nil
-	}
-	if len(v.Look.Torn) > 0 {
-		facts := v.Look.Facts
-		facts.Files = v.Look.Torn
-		return AskPerson{Divergence{
-			Step: v.State.Open.Step, Says: "the step is done", Shows: "it changed lines that you had changed and not committed",
-			Facts: facts, Options: []Option{Keep, Leave, Again},
-		}}
-	}
-	return EndAttempt{Outcome: Done, Why: why}
+	return nil
 }
 
 func outside(v View) Decision {
-	if v.Look == nil || v.Look.Exit != nil || len(v.Look.Facts.Outside) == 0 {
-		return nil
+	for _, l := range v.dead() {
+		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
+		if l.Exit == nil && len(l.Facts.Outside) > 0 && (i < 0 || v.Steps[i].Policy != Rerun) {
+			return AskPerson{Divergence{
+				Step: l.Step, Says: "the step is not finished", Shows: "it was cut off, and may have reached out: " + strings.Join(l.Facts.Outside, "; "),
+				Facts: l.Facts, Options: []Option{Onto, Keep, Again},
+			}}
+		}
 	}
-	if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == v.State.Open.Step }); i >= 0 && v.Steps[i].Policy == Rerun {
-		return nil
-	}
-	return AskPerson{Divergence{
-		Step: v.State.Open.Step, Says: "the step is not finished", Shows: "it was cut off, and may have reached out: " + strings.Join(v.Look.Facts.Outside, "; "),
-		Facts: v.Look.Facts, Options: []Option{Onto, Keep, Again},
-	}}
+	return nil
 }
 
 func cutOff(v View) Decision {
-	switch {
-	case v.Look == nil:
-		return nil
-	case v.Look.Limit != "":
-		return EndAttempt{Outcome: Limited, Why: v.Look.Limit}
-	case v.Look.Exit != nil && *v.Look.Exit == 0 && !v.Look.Changed:
-		return EndAttempt{Outcome: Failed, Why: "its agent ended well, and changed nothing"}
-	case v.Look.Exit != nil && *v.Look.Exit == 0:
-		return EndAttempt{Outcome: Failed, Why: "its agent ended well, and nothing says that the step is done"}
-	case v.Look.Exit != nil:
-		return EndAttempt{Outcome: Failed, Why: fmt.Sprintf("its agent ended with %d", *v.Look.Exit)}
+	for _, l := range v.dead() {
+		end := EndAttempt{Step: l.Step, Outcome: Failed}
+		switch {
+		case l.Limit != "":
+			end.Outcome, end.Why = Limited, l.Limit
+		case l.Exit != nil && *l.Exit == 0 && !l.Changed:
+			end.Why = "its agent ended well, and changed nothing"
+		case l.Exit != nil && *l.Exit == 0:
+			end.Why = "its agent ended well, and nothing says that the step is done"
+		case l.Exit != nil:
+			end.Why = fmt.Sprintf("its agent ended with %d", *l.Exit)
+		case l.Seen: // alone: that may be its own doing, and is counted
+			end.Why = "its agent was killed"
+		default:
+			end.Outcome, end.Why = Cut, "it was cut off"
+		}
+		return end
 	}
-	if v.Look.Seen { // alone: that may be its own doing, and is counted
-		return EndAttempt{Outcome: Failed, Why: "its agent was killed"}
-	}
-	return EndAttempt{Outcome: Cut, Why: "it was cut off"}
+	return nil
 }
 
+// ticked and unticked look at the plan only while no agent is at work in the project: it may
+// be about to write there.
 func ticked(v View) Decision {
+	if v.alive() > 0 && v.Parallel < 2 {
+		return nil
+	}
 	for _, s := range v.Steps {
 		past := v.State.Step(s.ID)
 		if past.alone(s) {
@@ -320,7 +348,7 @@ func next(v View) (Step, bool) {
 	}
 	found := -1
 	for i, s := range v.Steps {
-		if done[s.ID] || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] }) {
+		if done[s.ID] || v.State.OpenOf(s.ID) != nil || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] }) {
 			continue
 		}
 		if v.State.Step(s.ID).First.Step != "" {

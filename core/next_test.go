@@ -66,27 +66,27 @@ func TestNext(t *testing.T) {
 		{name: "an agent at work is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: &core.Look{Alive: true}, want: core.WaitFor{}},
 		{name: "a rebase is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}), busy: "a rebase", want: core.Rest{Why: "a rebase"}},
 		{name: "ended well", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
-			want: core.EndAttempt{Outcome: core.Done, Why: "its agent says so, and its work is there"}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
 		{name: "ended badly", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit = &one }),
-			want: core.EndAttempt{Outcome: core.Failed, Why: "its agent ended with 1"}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended with 1"}},
 		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
-			want: core.EndAttempt{Outcome: core.Cut, Why: "it was cut off"}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
 		{name: "an agent that dies by itself has failed", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Seen = true }),
-			want: core.EndAttempt{Outcome: core.Failed, Why: "its agent was killed"}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent was killed"}},
 		{name: "and the step is begun again", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "cut off after its own tick", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked = true }),
-			want: core.EndAttempt{Outcome: core.Done, Why: "the step is marked done, and its work is there"}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "the step is marked done, and its work is there"}},
 		{name: "cut off after a push", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }),
 			want: core.AskPerson{}},
 		{name: "cut off after a push that does no harm twice", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.Rerun}},
-			look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }), want: core.EndAttempt{Outcome: core.Cut, Why: "it was cut off"}},
+			look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }), want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
 		{name: "the same lines", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }), want: core.AskPerson{}},
 		{name: "an open question rests", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
 			want: core.Rest{Why: "question q is open"}},
 		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }),
-			want: core.EndAttempt{Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},
 		{name: "left to the user", records: []core.Record{start("a", 1), ask("a", core.Leave), answer("leave")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }),
-			want: core.EndAttempt{Outcome: core.Done, Why: "a person took over files", Leave: []string{"f"}}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person took over files", Leave: []string{"f"}}},
 		{name: "again", records: []core.Record{start("a", 1), ask("a", core.Again), answer("again")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
 			want: core.UndoStep{Step: "a", Why: "a person wants it done again"}},
 		{name: "three failures", records: []core.Record{start("a", 1), end("a", core.Failed), start("a", 2), end("a", core.Failed), start("a", 3), end("a", core.Failed)}, steps: todo, want: core.AskPerson{}},
@@ -98,7 +98,12 @@ func TestNext(t *testing.T) {
 		{name: "closed", records: []core.Record{{Close: &core.Close{Why: "x"}}}, steps: todo, want: core.Rest{Why: "the run is over: x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := core.Next(core.View{State: fold(t, c.records...), Steps: c.steps, Look: c.look, Busy: c.busy, Tries: 3})
+			looks := map[string]*core.Look{}
+			if c.look != nil {
+				c.look.Step = "a"
+				looks["a"] = c.look
+			}
+			got := core.Next(core.View{State: fold(t, c.records...), Steps: c.steps, Looks: looks, Busy: c.busy, Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
 				if len(a.Divergence.Options) == 0 || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)
@@ -116,7 +121,7 @@ func TestFold_refuses_what_does_not_follow(t *testing.T) {
 	for name, records := range map[string][]core.Record{
 		"a start while one is open":        {start("a", 1), start("b", 1)},
 		"a start of what is done":          {start("a", 1), end("a", core.Done), start("a", 2)},
-		"an end of another step":           {start("a", 1), end("b", core.Done)},
+		"an end of another step":           {start("a", 1), {End: &core.End{Step: "b", Attempt: 1}}},
 		"an answer to nothing":             {answer("keep")},
 		"a start after the end of the run": {{Close: &core.Close{}}, start("a", 1)},
 	} {

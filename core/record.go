@@ -60,7 +60,7 @@ type Place string
 // Places. Here is the default: a worktree of 50,000 files takes four seconds to make.
 const (
 	Here   Place = ""       // in the project itself
-	Own    Place = "own"    // in a worktree of its own, for steps side by side
+	Own    Place = "own"    // in a worktree of its own, for steps side by side: own/1, own/2 …
 	Branch Place = "branch" // on a branch of its own, where a convention wants that
 )
 

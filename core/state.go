@@ -1,6 +1,9 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // State is the fold over the records of a run. It has nothing that is not in them, so it
 // can be thrown away at any time.
@@ -8,7 +11,7 @@ type State struct {
 	Run   Begin            `json:"run"`
 	Seq   int              `json:"seq"` // of the last record
 	Steps map[string]*Past `json:"steps"`
-	Open  *Start           `json:"open,omitempty"`   // an attempt that has no End yet
+	Open  []*Start         `json:"open,omitempty"`   // attempts that have no End yet, the oldest first
 	Asked *Ask             `json:"asked,omitempty"`  // a question that is not settled yet
 	Said  string           `json:"said,omitempty"`   // the option chosen for it
 	Due   *Record          `json:"due,omitempty"`    // the record whose move is not known to be made
@@ -97,8 +100,10 @@ func (s *State) Fold(r Record) error {
 }
 
 func (s *State) start(st Start) error {
-	if s.Open != nil {
-		return fmt.Errorf("step %s starts while %s is open", st.Step, s.Open.Step)
+	for _, o := range s.Open {
+		if o.Step == st.Step || o.Place == st.Place {
+			return fmt.Errorf("step %s starts while %s is open in the same place", st.Step, o.Step)
+		}
 	}
 	p := s.past(st.Step)
 	if p.Done {
@@ -110,17 +115,18 @@ func (s *State) start(st Start) error {
 	p.Title = st.Title
 	p.First.Before = st.Before // with what the user did between two attempts
 	p.Attempts = st.Attempt
-	s.Open, s.At, s.Ended = &st, st.Head, nil
+	s.Open, s.At, s.Ended = append(s.Open, &st), st.Head, nil
 	s.settle(st.Step)
 	return nil
 }
 
 func (s *State) end(e End) error {
-	if s.Open != nil && s.Open.Step != e.Step {
-		return fmt.Errorf("step %s ends while %s is open", e.Step, s.Open.Step)
+	if e.Attempt > 0 && s.OpenOf(e.Step) == nil {
+		return fmt.Errorf("an attempt of step %s ends that is not open", e.Step)
 	}
 	p := s.past(e.Step)
-	s.Open, s.Ended = nil, nil
+	s.close(e.Step)
+	s.Ended = nil
 	s.settle(e.Step)
 	if e.Before != "" {
 		p.First.Before = e.Before
@@ -146,8 +152,26 @@ func (s *State) end(e End) error {
 func (s *State) undo(step string) {
 	p := s.past(step)
 	*p = Past{Title: p.Title, Attempts: p.Attempts}
-	s.Open, s.Ended = nil, nil
+	s.close(step)
+	s.Ended = nil
 	s.settle(step)
+}
+
+// OpenOf gives the attempt of a step that has no End, nil if there is none.
+func (s *State) OpenOf(step string) *Start {
+	for _, o := range s.Open {
+		if o.Step == step {
+			return o
+		}
+	}
+	return nil
+}
+
+func (s *State) close(step string) {
+	s.Open = slices.DeleteFunc(s.Open, func(o *Start) bool { return o.Step == step })
+	if len(s.Open) == 0 {
+		s.Open = nil
+	}
 }
 
 // settle forgets the question about a step: something was done about it.

@@ -4,8 +4,11 @@ package core
 type View struct {
 	State *State
 	Steps []Step // as the plan tells them now
-	// Look is what the hands see of the open attempt; nil if none is open.
-	Look *Look
+	// Looks are what the hands see of the open attempts, by step.
+	Looks map[string]*Look
+	// Parallel is how many attempts may be at work side by side, each in a place of its own;
+	// with 0 or 1 there is one, in the project itself.
+	Parallel int
 	// Busy says why the project must not be touched now: a rebase under way, for
 	// instance. It is empty where nothing is in the way.
 	Busy string
@@ -24,6 +27,7 @@ type View struct {
 
 // Look is what is to be seen of an attempt.
 type Look struct {
+	Step  string
 	Alive bool // a process of it holds its lease; nothing else is known yet
 	Exit  *int // how it ended; nil if it was killed
 	Seen  bool // an engine was there when it ended: it was not killed together with it
@@ -45,6 +49,9 @@ type Look struct {
 	// Base is the world before the attempt, with what others committed since: the difference
 	// to Now is the attempt's work and the user's edits in the same place.
 	Base World
+	// From and To are, for an attempt in a place of its own, the project as it is and as it is
+	// with the attempt's work.
+	From, To World
 	// Foreign are files that changed since it began and are not its work: the user staged
 	// them, or changed them after its last sign of life.
 	Foreign []string
@@ -67,4 +74,24 @@ func (l *Look) proof() string {
 		return "its agent says so, and its work is there"
 	}
 	return ""
+}
+
+// alive counts the attempts at work.
+func (v View) alive() (n int) {
+	for _, l := range v.Looks {
+		if l.Alive {
+			n++
+		}
+	}
+	return n
+}
+
+// dead gives the open attempts that are over, the oldest first, each with what is seen of it.
+func (v View) dead() (out []*Look) {
+	for _, o := range v.State.Open {
+		if l := v.Looks[o.Step]; l != nil && !l.Alive {
+			out = append(out, l)
+		}
+	}
+	return out
 }

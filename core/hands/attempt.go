@@ -49,7 +49,7 @@ const wrapper = `echo $$ >"$REPRISE_ATTEMPT_DIR/pid"; (eval "$REPRISE_COMMAND");
 
 // Start starts an agent by a command for the shell, in a process group of its own, with
 // the lease. If the engine dies in here, the agent exists or not: Alive tells.
-func (a Attempt) Start(command, dir string, env []string) (*exec.Cmd, error) {
+func (a Attempt) Start(command, dir string, env []string) (ended <-chan struct{}, err error) {
 	if err := os.MkdirAll(string(a), 0o700); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,15 @@ func (a Attempt) Start(command, dir string, env []string) (*exec.Cmd, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = dir, log, log, []*os.File{lease}
 	cmd.Env = append(env, "REPRISE_COMMAND="+command, "REPRISE_ATTEMPT_DIR="+string(a), "GIT_TRACE2_EVENT="+a.path("trace"), "GIT_REFLOG_ACTION="+a.Action(), "REPRISE_REPLY="+a.path("reply"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd, cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	over := make(chan struct{})
+	go func() {
+		cmd.Wait() //nolint:errcheck // how it ended stands in the attempt's folder
+		close(over)
+	}()
+	return over, nil
 }
 
 // Alive reports whether a process of the attempt lives. It is sure: the kernel keeps the
@@ -85,12 +93,8 @@ func (a Attempt) Alive() bool {
 }
 
 // Wait returns when the attempt is over: its agent has ended, or no process of it lives.
-// What is left of its group then is ended. cmd is nil if another engine started it.
-func (a Attempt) Wait(ctx context.Context, cmd *exec.Cmd) error {
-	ended := make(chan error, 1)
-	if cmd != nil {
-		go func() { ended <- cmd.Wait() }()
-	}
+// What is left of its group then is ended. ended is nil if another engine started it.
+func (a Attempt) Wait(ctx context.Context, ended <-chan struct{}) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for beat := time.Now(); ; {
@@ -105,7 +109,7 @@ func (a Attempt) Wait(ctx context.Context, cmd *exec.Cmd) error {
 				beat = now
 				os.Chtimes(a.path("lease"), now, now)
 			}
-			if _, over := a.Exit(); cmd == nil && (over || !a.Alive()) {
+			if _, over := a.Exit(); ended == nil && (over || !a.Alive()) {
 				a.endRest()
 				return nil
 			}

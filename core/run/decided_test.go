@@ -2,8 +2,10 @@ package run_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -258,7 +260,7 @@ func TestC8_looking_changes_nothing(t *testing.T) {
 			e := open(t, dir, "true") // somebody is at work
 			before = list(dir)
 			v, d, err := run.Look(context.Background(), config(dir))
-			if end, ok := d.(core.EndAttempt); err != nil || !ok || end.Outcome != core.Cut || len(v.Look.Facts.Files) != 1 {
+			if end, ok := d.(core.EndAttempt); err != nil || !ok || end.Outcome != core.Cut || len(v.Looks["s01"].Facts.Files) != 1 {
 				t.Errorf("%#v, %v", d, err)
 			}
 			if got := list(dir); got != before {
@@ -350,6 +352,69 @@ func TestC14_what_shows_that_work_stands(t *testing.T) {
 			stands, why, err := e.Repo.Stands(h, head, "run/s02", e.Journal.State.Step("s02"))
 			if err != nil || stands != c.stands {
 				t.Errorf("%v, %s, %v", stands, why, err)
+			}
+		})
+	}
+}
+
+// C20: steps side by side, each in a worktree of its own; the plan is marked only when the work
+// is brought in, one at a time, and what the user has uncommitted stays his. Killed in the
+// middle, each continues where it was.
+func TestC20_steps_side_by_side(t *testing.T) {
+	for _, kill := range []bool{false, true} {
+		t.Run(fmt.Sprint(kill), func(t *testing.T) {
+			dir, outside := project(t, 4)
+			put(t, dir, "mine.txt", "one\nhis\n")
+			command := `echo half >>work-$REPRISE_STEP; echo x >>$ORACLE_OUT/at; while test $(wc -l <$ORACLE_OUT/at) -lt 2; do sleep 0.05; done
+				test -e $ORACLE_OUT/go || { test $ORACLE_KILL = true && sleep 60; }; pwd >>$ORACLE_OUT/where; echo whole >>work-$REPRISE_STEP; echo $REPRISE_STEP >>$ORACLE_OUT/effect`
+			t.Setenv("ORACLE_KILL", fmt.Sprint(kill))
+			cfg := config(dir)
+			cfg.Parallel, cfg.Command = 2, command
+			if kill {
+				ctx, stop := context.WithCancel(context.Background())
+				e, err := run.Open(ctx, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					for strings.Count(read(t, outside, "at"), "x") < 2 {
+						time.Sleep(5 * time.Millisecond)
+					}
+					stop()
+				}()
+				if _, err := e.Work(ctx); err == nil {
+					t.Fatal("it was not interrupted")
+				}
+				e.Close()
+				shell(t, dir, "for p in .reprise/runs/run/attempts/*/pid; do kill -9 -$(cat $p) 2>/dev/null; done; touch $ORACLE_OUT/go")
+			}
+			cfg.Env = os.Environ()
+			e, err := run.Open(context.Background(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			work(t, e, "the run is over")
+			effects := strings.Fields(read(t, outside, "effect"))
+			slices.Sort(effects)
+			if got := strings.Join(effects, " "); got != "s01 s02 s03 s04" {
+				t.Errorf("effects: %s", got)
+			}
+			if got := shell(t, dir, `git status --porcelain; git log --format=%s | sort; git ls-files 'work-*' | wc -l`); got != " M mine.txt\nfirst\ns01: step 1\ns02: step 2\ns03: step 3\ns04: step 4\n4\n" {
+				t.Errorf("%s", got)
+			}
+			if got := read(t, dir, "mine.txt") + read(t, dir, "PLAN.md"); !strings.HasPrefix(got, "one\nhis\n") || strings.Contains(got, "[ ]") {
+				t.Errorf("%s", got)
+			}
+			if got := read(t, outside, "where"); strings.Count(got, "/own/1\n") == 0 || strings.Count(got, "/own/2\n") == 0 {
+				t.Errorf("where: %s", got)
+			}
+			want := "half\nwhole\n"
+			if kill {
+				want = "half\nhalf\nwhole\n"
+			}
+			if got := read(t, dir, "work-s01"); got != want {
+				t.Errorf("work-s01: %q", got)
 			}
 		})
 	}

@@ -15,6 +15,9 @@ import (
 // cannot exist.
 func (e *Engine) start(ctx context.Context, step core.Step) error {
 	past := e.state().Step(step.ID)
+	if e.Parallel > 1 {
+		return e.startOwn(ctx, step, past)
+	}
 	now, err := e.now(ctx)
 	if err != nil {
 		return err
@@ -43,12 +46,19 @@ func (e *Engine) start(ctx context.Context, step core.Step) error {
 		return err
 	}
 	e.at = ""
-	e.Tell("%s started, attempt %d", step.ID, s.Attempt)
-	env := append(slices.Clone(e.Env), "REPRISE_BRIEF="+brief, "REPRISE_RUN="+e.Run, "REPRISE_STEP="+step.ID, fmt.Sprintf("REPRISE_ATTEMPT=%d", s.Attempt))
-	if e.child, err = e.attempt(&s).Start(e.Command, e.Dir, env); err != nil {
-		return err
+	return e.launch(&s, e.Dir, brief)
+}
+
+// launch starts the agent of an attempt that is on record.
+func (e *Engine) launch(s *core.Start, dir, brief string) error {
+	e.Tell("%s started, attempt %d", s.Step, s.Attempt)
+	env := append(slices.Clone(e.Env), "REPRISE_BRIEF="+brief, "REPRISE_RUN="+e.Run, "REPRISE_STEP="+s.Step, fmt.Sprintf("REPRISE_ATTEMPT=%d", s.Attempt))
+	a := e.attempt(s)
+	ended, err := a.Start(e.Command, dir, env)
+	if err == nil {
+		e.child[a] = ended
 	}
-	return e.wait(ctx)
+	return err
 }
 
 // now gives the world as it is. Attempts that follow each other without a pause share
@@ -60,32 +70,69 @@ func (e *Engine) now(ctx context.Context) (core.World, error) {
 	return e.Repo.Take(ctx)
 }
 
+// wait waits for one of the attempts at work to end.
 func (e *Engine) wait(ctx context.Context) error {
-	err := e.attempt(e.state().Open).Wait(ctx, e.child)
-	if err == nil {
-		e.child, e.seen = nil, e.state().Seq
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type end struct {
+		of  hands.Attempt
+		err error
 	}
-	return err
+	ends, n := make(chan end), 0
+	for _, open := range e.state().Open {
+		a := e.attempt(open)
+		if e.seen[a] {
+			continue
+		}
+		n++
+		go func() {
+			err := a.Wait(ctx, e.child[a])
+			ends <- end{a, err}
+		}()
+	}
+	var first end
+	for i := range n {
+		got := <-ends
+		if i == 0 {
+			first = got
+			stop()
+		}
+		if got.err == nil {
+			e.seen[got.of] = true
+		}
+	}
+	return first.err
 }
 
 // end records how the open attempt ended. If it is done, the step's commit follows from that.
 func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error {
-	open, now := e.state().Open, v.Look.Now
-	before, err := e.Repo.Only(v.Look.Base, now, slices.Concat(v.Look.Foreign, d.Leave))
+	open, look := e.state().OpenOf(d.Step), v.Looks[d.Step]
+	now := look.Now
+	before, err := e.Repo.Only(look.Base, now, slices.Concat(look.Foreign, d.Leave))
 	if err != nil {
 		return err
 	}
-	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: v.Look.Marked}
+	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked}
 	if d.Outcome == core.Failed {
-		if end.Move, err = e.marked(now, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why}); err != nil {
+		from := now
+		if open.Place != core.Here {
+			if from, err = e.Repo.Take(ctx); err != nil {
+				return err
+			}
+		}
+		if end.Move, err = e.marked(from, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why}); err != nil {
 			return err
 		}
 	}
-	if d.Outcome != core.Done && v.Look.Ticked {
+	if d.Outcome != core.Done && look.Ticked {
 		end.Marked = append(slices.Clone(end.Marked), open.Step)
 	}
 	if d.Outcome == core.Done {
-		if end.Move, err = e.done(ctx, open.Step, v.Steps, before, now); err != nil {
+		from, to := now, now
+		if open.Place != core.Here {
+			before, from, to = look.From, look.From, look.To
+		}
+		if end.Move, err = e.done(ctx, open.Step, v.Steps, before, from, to); err != nil {
 			return err
 		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
@@ -95,12 +142,12 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 }
 
 // done gives the move that marks a step done and commits what changed since a world.
-func (e *Engine) done(ctx context.Context, step string, steps []core.Step, before, now core.World) (*core.Move, error) {
+func (e *Engine) done(ctx context.Context, step string, steps []core.Step, before, from, to core.World) (*core.Move, error) {
 	head, err := e.Repo.Head()
 	if err != nil {
 		return nil, err
 	}
-	m := &core.Move{Base: before, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, title(steps, step), world.StepTrailer, e.Run, step)}
+	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, title(steps, step), world.StepTrailer, e.Run, step)}
 	if err := e.mark(m, core.SetStatus{Step: step, Status: core.Finished}); err != nil {
 		return nil, err
 	}
@@ -172,7 +219,7 @@ func (e *Engine) adopt(ctx context.Context, step string, steps []core.Step) erro
 		before = first.Before
 	}
 	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Done, After: now, Why: "the plan calls it done"}
-	if end.Move, err = e.done(ctx, step, steps, before, now); err != nil {
+	if end.Move, err = e.done(ctx, step, steps, before, now, now); err != nil {
 		return err
 	}
 	if end.Move.Base == end.Move.To {

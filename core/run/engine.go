@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,7 @@ type Config struct {
 	Convention core.Convention
 	Command    string   // starts the agent, in a shell
 	Env        []string // of the agent
+	Parallel   int      // attempts side by side, each in a worktree of its own; one in the project if less than two
 	Tries      int      // failures in a row before a person is asked; 3 if zero
 	// ExitSays says that the agent is a plain command: that it ended without an error is its
 	// word that the step is done. Of an agent that talks to a model it is not.
@@ -40,12 +40,12 @@ type Engine struct {
 	Repo    *world.Repo
 	Journal *journal.Journal
 
-	below  string     // where the project is in the repository; empty at its top
-	dir    string     // of the run
-	child  *exec.Cmd  // the agent of the open attempt, if we started it
-	seen   int        // the attempt whose end we saw: nothing came after its last sign
-	others []*Engine  // the runs of this checkout with an attempt that has no end
-	at     core.World // where our own last move left the project; empty if time has passed
+	below  string                            // where the project is in the repository; empty at its top
+	dir    string                            // of the run
+	child  map[hands.Attempt]<-chan struct{} // the agents that we started, and their ends
+	seen   map[hands.Attempt]bool            // the attempts whose end we saw: nothing came after their last sign
+	others []*Engine                         // the runs of this checkout with an attempt that has no end
+	at     core.World                        // where our own last move left the project; empty if time has passed
 }
 
 // Open takes a run, or makes a new one if there is none.
@@ -59,7 +59,7 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if c.Tries == 0 {
 		c.Tries = 3
 	}
-	e := &Engine{Config: c}
+	e := &Engine{Config: c, child: map[hands.Attempt]<-chan struct{}{}, seen: map[hands.Attempt]bool{}}
 	if e.Repo, err = world.Open(ctx, c.Dir); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ var ErrNotAsked = errors.New("no such question is open")
 // Undo takes the work of a step that is done back out of the project. It is refused, with
 // nothing changed, where the same lines were changed since.
 func (e *Engine) Undo(ctx context.Context, step string) error {
-	if e.state().Open != nil || e.state().Due != nil {
+	if len(e.state().Open) > 0 || e.state().Due != nil {
 		return errors.New("an attempt is open: resume first")
 	}
 	if !e.state().Step(step).Done {

@@ -20,7 +20,7 @@ const grace = 2 * time.Second
 
 // look makes the view that Next decides from.
 func (e *Engine) look(ctx context.Context) (core.View, error) {
-	v := core.View{State: e.state(), Tries: e.Tries, Busy: e.Repo.Busy()}
+	v := core.View{State: e.state(), Tries: e.Tries, Parallel: e.Parallel, Busy: e.Repo.Busy()}
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
@@ -37,10 +37,13 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 	if v.Steps, err = e.steps(os.DirFS(e.Repo.Top)); err != nil {
 		return v, err
 	}
-	if open := e.state().Open; open != nil {
-		v.Look, err = e.lookAt(ctx, open, v.Steps)
+	v.Looks = map[string]*core.Look{}
+	for _, open := range e.state().Open {
+		if v.Looks[open.Step], err = e.lookAt(ctx, open, v.Steps); err != nil {
+			return v, err
+		}
 	}
-	return v, err
+	return v, nil
 }
 
 // where says how the project's branch stands to that of the run.
@@ -71,25 +74,28 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 // that is not its work.
 func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step) (*core.Look, error) {
 	a := e.attempt(open)
-	l := &core.Look{Seen: e.seen == e.state().Seq, Base: open.Before}
+	l := &core.Look{Step: open.Step, Seen: e.seen[a], Base: open.Before}
 	if code, ok := a.Exit(); ok {
 		l.Exit = &code
 	} else if a.Alive() {
-		return &core.Look{Alive: true}, nil
+		return &core.Look{Step: open.Step, Alive: true}, nil
 	}
 	git := a.Git()
 	if !git.Killed.IsZero() {
 		e.Repo.Unlock(git.Killed)
 	}
-	var err error
-	if l.Now, err = e.Repo.Take(ctx); err != nil {
-		return nil, err
-	}
-	head, err := e.Repo.Head()
+	repo, err := e.place(ctx, open.Place)
 	if err != nil {
 		return nil, err
 	}
-	if l.Base, err = e.Repo.WithCommits(ctx, open.Before, open.Head.Commit, a.Action()); err != nil {
+	if l.Now, err = repo.Take(ctx); err != nil {
+		return nil, err
+	}
+	head, err := repo.Head()
+	if err != nil {
+		return nil, err
+	}
+	if l.Base, err = repo.WithCommits(ctx, open.Before, open.Head.Commit, a.Action()); err != nil {
 		return nil, err
 	}
 	changes, err := e.Repo.Diff(l.Base, l.Now)
@@ -103,11 +109,18 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if err := e.commits(l, open, head); err != nil {
 		return nil, err
 	}
-	if err := e.foreign(ctx, l, open, a, git, changes, head); err != nil {
-		return nil, err
+	if open.Place == core.Here {
+		if err := e.foreign(ctx, l, open, a, git, changes, head); err != nil {
+			return nil, err
+		}
 	}
 	l.Word, l.Nothing = a.Word()
 	l.Word = l.Word || e.ExitSays && l.Exit != nil && *l.Exit == 0
+	if open.Place != core.Here {
+		if err := e.landing(ctx, l, open); err != nil {
+			return nil, err
+		}
+	}
 	l.Changed = slices.ContainsFunc(changes, func(c world.Change) bool { return c.Path != e.plan() && !slices.Contains(l.Foreign, c.Path) })
 	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
 		l.Judges = steps[i].Judges

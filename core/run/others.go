@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"reprise/core"
+	"reprise/core/hands"
 	"reprise/core/journal"
 )
 
@@ -33,7 +34,7 @@ func (e *Engine) findOthers() error {
 		if err != nil {
 			return fmt.Errorf("run %s: %w", entry.Name(), err)
 		}
-		if state.Open == nil {
+		if len(state.Open) == 0 {
 			continue
 		}
 		other := &Engine{Config: e.Config, Repo: e.Repo, below: e.below, dir: dir}
@@ -65,6 +66,7 @@ func (e *Engine) settleOthers(ctx context.Context) (why string, err error) {
 			if other.Journal, err = journal.Open(other.dir); err != nil {
 				return "", err
 			}
+			other.seen = map[hands.Attempt]bool{}
 			err = other.end(ctx, d, v)
 			other.Journal.Close()
 			if err != nil {

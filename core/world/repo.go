@@ -9,6 +9,7 @@ package world
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,18 +34,20 @@ type Repo struct {
 	// convention.
 	Always []string
 
-	gitDir  string
-	objects string   // the user's store
-	own     string   // the folder of reprise for worlds
-	private bool     // the project has no git of its own
-	git0    string   // a repository of our own for looking: no driver or hook of the project's config exists in it
-	filters bool     // what git keeps may differ from what is on disk: line ends
-	drivers []string // the filters that the user himself has, as LFS
-	looking bool     // nothing is written but in a temporary folder
-	idLen   int      // of an object id, in hex digits
-	ident   string   // name and mail for commits
-	lock    *os.File
-	batch   *batch
+	gitDir    string
+	objects   string   // the user's store
+	own       string   // the folder of reprise for worlds
+	private   bool     // the project has no git of its own
+	git0      string   // a repository of our own for looking: no driver or hook of the project's config exists in it
+	filters   bool     // what git keeps may differ from what is on disk: line ends
+	drivers   []string // the filters that the user himself has, as LFS
+	slots     map[string]*Repo
+	indexName string
+	looking   bool   // nothing is written but in a temporary folder
+	idLen     int    // of an object id, in hex digits
+	ident     string // name and mail for commits
+	lock      *os.File
+	batch     *batch
 
 	last   core.World // the tree of our index; empty if not known
 	staged core.World // the tree of the user's index, as long as the file has this stamp
@@ -169,6 +172,9 @@ func (r *Repo) begin(ctx context.Context) (err error) {
 
 // Close gives the project back.
 func (r *Repo) Close() {
+	for _, s := range r.slots {
+		s.batch.close()
+	}
 	r.batch.close()
 	if r.looking {
 		os.RemoveAll(r.own)
@@ -204,7 +210,7 @@ func (r *Repo) Busy() string {
 	return ""
 }
 
-func (r *Repo) index() string { return filepath.Join(r.own, "index") }
+func (r *Repo) index() string { return filepath.Join(r.own, cmp.Or(r.indexName, "index")) }
 
 // side is whose index and store a git command uses.
 type side int
