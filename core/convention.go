@@ -1,6 +1,9 @@
 package core
 
-import "io/fs"
+import (
+	"io/fs"
+	"time"
+)
 
 // Convention is all that the core knows of the files in which a project keeps its plan.
 type Convention interface {
@@ -20,7 +23,24 @@ type Step struct {
 	Status Status
 	Needs  []string // steps that must be done before
 	Policy Policy
+	// Account is what a usage limit applies to; Tries and Backoff are how often the step may fail
+	// before a person is asked (0 leaves that to the run) and how long to wait after a failure,
+	// twice as long after each.
+	Account string
+	Tries   int
+	Backoff time.Duration
+	Verify  bool // a command says whether it is done
+	// Ask is the question that the step is: a person's answer is all that it needs.
+	Ask    *Question
 	Judges bool // it only judges the work of others: its mark is all that it changes
+}
+
+// Question is what a plan or an agent wants to know of a person. Without options any text is
+// an answer; Closed says that only they are.
+type Question struct {
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"`
+	Closed  bool     `json:"closed,omitempty"`
 }
 
 // Status is how far a step is.

@@ -1,9 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Decision is what is to be done now. It is one of the types below.
@@ -19,6 +21,8 @@ type (
 		Step    string
 		Outcome Outcome
 		Why     string
+		Account string
+		Until   time.Time
 		Leave   []string // files that the user keeps to himself
 		Whole   []string // files that are committed as they stand, his changes and all
 	}
@@ -34,12 +38,22 @@ type (
 	MakeMove struct{}
 	// DropMove takes it as made: a person says that the project is as it shall be.
 	DropMove struct{}
-	// AskPerson asks.
-	AskPerson struct{ Divergence Divergence }
+	// Verify runs the check of a step, where its attempt left its work.
+	Verify struct{ Step string }
+	// SkipStep leaves a step out.
+	SkipStep struct{ Step string }
+	// AskPerson asks. Of is set for a question that is not ours.
+	AskPerson struct {
+		Divergence Divergence
+		Of         *Question
+	}
 	// CloseRun ends the run: all steps are done.
 	CloseRun struct{}
 	// Rest does nothing until something changes that is not in our hands.
-	Rest struct{ Why string }
+	Rest struct {
+		Why   string
+		Until time.Time // it goes on by itself then; zero if it does not
+	}
 )
 
 func (StartStep) decision()  {}
@@ -50,6 +64,8 @@ func (UndoStep) decision()   {}
 func (MakeMove) decision()   {}
 func (DropMove) decision()   {}
 func (AskPerson) decision()  {}
+func (Verify) decision()     {}
+func (SkipStep) decision()   {}
 func (CloseRun) decision()   {}
 func (Rest) decision()       {}
 
@@ -72,10 +88,13 @@ var rules = []func(View) Decision{
 	asked,     // a person must choose
 	elsewhere, // the project is on a branch without the work of the run
 	due,       // the move of the last record is not known to be made
+	wanting,   // an agent asks
 	finished,  // an attempt left what proves its step
 	outside,   // one was cut off after it reached out of the project
 	cutOff,    // one failed, or was cut off
 	atWork,    // agents are at work, and no more may be
+	skipped,   // a person leaves a step out
+	until,     // a person wants to look here
 	ticked,    // the plan calls a step done that we did not do
 	unticked,  // the plan calls a step open that we did
 	failing,   // the next step fails, or is cut off, every time
@@ -92,7 +111,7 @@ func over(v View) Decision {
 	if _, more := next(v); more && v.State.Ended.Complete {
 		return nil
 	}
-	return Rest{"the run is over: " + v.State.Ended.Why}
+	return Rest{Why: "the run is over: " + v.State.Ended.Why}
 }
 
 func busy(v View) Decision { return v.rest(v.Busy) }
@@ -105,7 +124,7 @@ func (v View) rest(why string) Decision {
 	case v.alive() > 0:
 		return WaitFor{}
 	}
-	return Rest{why}
+	return Rest{Why: why}
 }
 
 // atWork keeps everything that changes the plan or asks about it away from an agent in the
@@ -161,7 +180,7 @@ func answered(v View) Decision {
 			return StartStep{v.Steps[i]}
 		}
 	}
-	return Rest{fmt.Sprintf("%q is no option of question %s", v.State.Said, q.ID)}
+	return Rest{Why: fmt.Sprintf("%q is no option of question %s", v.State.Said, q.ID)}
 }
 
 func asked(v View) Decision {
@@ -184,7 +203,7 @@ func elsewhere(v View) Decision {
 	for _, l := range v.dead() {
 		d.Step, d.Facts = l.Step, l.Facts
 	}
-	return AskPerson{d}
+	return AskPerson{Divergence: d}
 }
 
 // due makes a move again that may have been made: what is made is seen and kept. It asks
@@ -195,7 +214,7 @@ func due(v View) Decision {
 	case r == nil:
 		return nil
 	case v.Reset:
-		return AskPerson{Divergence{
+		return AskPerson{Divergence: Divergence{
 			Step: r.step(), Says: fmt.Sprintf("what record %d says was perhaps not carried out to its end", r.Seq),
 			Shows: "the branch no longer has the commit that it builds on", Options: []Option{Drop, Make},
 		}}
@@ -207,17 +226,31 @@ func due(v View) Decision {
 // finished takes a step as done that something shows but the end of a program: its tick or
 // its commit, or the agent's own word, and with each a change in the project or the word that
 // none was needed. That a program ended without an error shows nothing.
+func wanting(v View) Decision {
+	for _, l := range v.dead() {
+		if l.Question != nil {
+			return EndAttempt{Step: l.Step, Outcome: Asking, Why: l.Question.Text}
+		}
+	}
+	return nil
+}
+
 func finished(v View) Decision {
 	for _, l := range v.dead() {
 		why := l.proof()
+		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
 		switch {
 		case why == "":
+		case i >= 0 && v.Steps[i].Verify && l.Verified == nil:
+			return Verify{l.Step}
+		case i >= 0 && v.Steps[i].Verify && !*l.Verified:
+			return EndAttempt{Step: l.Step, Outcome: Failed, Why: "its check failed: " + l.Check}
 		case len(l.Torn) == 0:
 			return EndAttempt{Step: l.Step, Outcome: Done, Why: why}
 		default:
 			facts := l.Facts
 			facts.Files = l.Torn
-			return AskPerson{Divergence{
+			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: "it changed lines that you had changed and not committed",
 				Facts: facts, Options: []Option{Keep, Leave, Again},
 			}}
@@ -230,7 +263,7 @@ func outside(v View) Decision {
 	for _, l := range v.dead() {
 		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
 		if l.Exit == nil && len(l.Facts.Outside) > 0 && (i < 0 || v.Steps[i].Policy != Rerun) {
-			return AskPerson{Divergence{
+			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is not finished", Shows: "it was cut off, and may have reached out: " + strings.Join(l.Facts.Outside, "; "),
 				Facts: l.Facts, Options: []Option{Onto, Keep, Again},
 			}}
@@ -244,7 +277,10 @@ func cutOff(v View) Decision {
 		end := EndAttempt{Step: l.Step, Outcome: Failed}
 		switch {
 		case l.Limit != "":
-			end.Outcome, end.Why = Limited, l.Limit
+			end.Outcome, end.Why, end.Until = Limited, l.Limit, l.LimitEnds
+			if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step }); i >= 0 {
+				end.Account = v.Steps[i].Account
+			}
 		case l.Exit != nil && *l.Exit == 0 && !l.Changed:
 			end.Why = "its agent ended well, and changed nothing"
 		case l.Exit != nil && *l.Exit == 0:
@@ -273,7 +309,7 @@ func ticked(v View) Decision {
 			continue
 		}
 		if s.Status.Closed() && !past.Done && past.Marked != "" {
-			return AskPerson{Divergence{
+			return AskPerson{Divergence: Divergence{
 				Step: s.ID, Says: "nobody did the step", Shows: "the attempt at " + past.Marked + " marked it done",
 				Facts: Facts{Attempts: past.Attempts}, Options: []Option{Open, Keep},
 			}}
@@ -288,7 +324,7 @@ func ticked(v View) Decision {
 func unticked(v View) Decision {
 	for _, s := range v.Steps {
 		if !s.Status.Closed() && v.State.Step(s.ID).Done {
-			return AskPerson{Divergence{
+			return AskPerson{Divergence: Divergence{
 				Step: s.ID, Says: "the step is done", Shows: "the plan calls it open",
 				Facts: Facts{Attempts: v.State.Step(s.ID).Attempts}, Options: []Option{Keep, Open},
 			}}
@@ -305,25 +341,64 @@ func failing(v View) Decision {
 	switch {
 	case !ok:
 		return nil
-	case past.Failures >= v.Tries:
+	case past.Failures >= cmp.Or(s.Tries, v.Tries):
 		shows = fmt.Sprintf("it failed %d times", past.Failures)
 	case past.Cuts >= maxCuts:
 		shows = fmt.Sprintf("it was cut off %d times", past.Cuts)
 	default:
 		return nil
 	}
-	return AskPerson{Divergence{
+	return AskPerson{Divergence: Divergence{
 		Step: s.ID, Says: "the step can be done", Shows: shows,
 		Facts: Facts{Attempts: past.Attempts}, Options: []Option{Onto, Again},
 	}}
 }
 
+// ready starts the next step, if nothing but time is in its way: a limit, which all steps of an
+// account share, or the pause after a failure.
 func ready(v View) Decision {
-	if s, ok := next(v); ok {
-		if v.Others != "" {
-			return Rest{v.Others}
+	s, ok := next(v)
+	if !ok {
+		return nil
+	}
+	if v.Others != "" {
+		return v.rest(v.Others)
+	}
+	if s.Ask != nil && len(v.State.Step(s.ID).Answers) > 0 {
+		return AdoptStep{s.ID}
+	}
+	if s.Ask != nil {
+		return AskPerson{Of: s.Ask, Divergence: Divergence{Step: s.ID, Says: "the plan wants an answer", Shows: s.Ask.Text}}
+	}
+	if at, met := v.State.Limits[s.Account]; met && (at.IsZero() || v.Now.Before(at)) {
+		return v.restUntil("a usage limit was met", at)
+	}
+	past := v.State.Step(s.ID)
+	if at := past.Failed.Add(s.Backoff << max(0, past.Failures-1)); s.Backoff > 0 && past.Failures > 0 && v.Now.Before(at) {
+		return v.restUntil("step "+s.ID+" failed, and is tried again later", at)
+	}
+	return StartStep{s}
+}
+
+func (v View) restUntil(why string, at time.Time) Decision {
+	if v.alive() > 0 {
+		return WaitFor{}
+	}
+	return Rest{Why: why, Until: at}
+}
+
+func skipped(v View) Decision {
+	for _, s := range v.Steps {
+		if v.Skip[s.ID] && !s.Status.Closed() && !v.State.Step(s.ID).Done && v.State.OpenOf(s.ID) == nil {
+			return SkipStep{s.ID}
 		}
-		return StartStep{s}
+	}
+	return nil
+}
+
+func until(v View) Decision {
+	if v.Until != "" && v.State.Step(v.Until).Done {
+		return v.rest("step " + v.Until + " is done, as you wanted")
 	}
 	return nil
 }
@@ -331,7 +406,7 @@ func ready(v View) Decision {
 func blocked(v View) Decision {
 	for _, s := range v.Steps {
 		if !s.Status.Closed() {
-			return Rest{"step " + s.ID + " waits for steps that are not in the plan"}
+			return Rest{Why: "step " + s.ID + " waits for steps that are not in the plan"}
 		}
 	}
 	return nil

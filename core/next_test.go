@@ -3,6 +3,7 @@ package core_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"reprise/core"
 )
@@ -43,7 +44,8 @@ func fold(t *testing.T, records ...core.Record) *core.State {
 }
 
 func TestNext(t *testing.T) {
-	one, zero := 1, 0
+	one, zero, no, noon := 1, 0, false, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	checked := []core.Step{{ID: "a", Verify: true}}
 	todo := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
 	half := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
 	all := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Finished}}
@@ -53,12 +55,13 @@ func TestNext(t *testing.T) {
 		return l
 	}
 	for _, c := range []struct {
-		name    string
-		records []core.Record
-		steps   []core.Step
-		look    *core.Look
-		busy    string
-		want    core.Decision
+		name     string
+		records  []core.Record
+		steps    []core.Step
+		look     *core.Look
+		busy     string
+		parallel int
+		want     core.Decision
 	}{
 		{name: "the first step starts", steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "the next starts when the first is done", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, want: core.StartStep{Step: half[1]}},
@@ -95,6 +98,25 @@ func TestNext(t *testing.T) {
 		{name: "the user opened it", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: todo, want: core.AskPerson{}},
 		{name: "after an undo it starts", records: []core.Record{start("a", 1), end("a", core.Done), {Undo: &core.Undo{Step: "a"}}}, steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "a need that is nowhere", steps: []core.Step{{ID: "a", Status: core.Todo, Needs: []string{"z"}}}, want: core.Rest{Why: "step a waits for steps that are not in the plan"}},
+		{name: "a limit is waited for", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Limited, Until: noon}}}, steps: todo,
+			want: core.Rest{Why: "a usage limit was met", Until: noon}},
+		{name: "a limit that is over", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Limited, Until: noon.Add(-2 * time.Hour)}}}, steps: todo,
+			want: core.StartStep{Step: todo[0]}},
+		{name: "a limit of another account", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Limited, Account: "x", Until: noon}}}, steps: todo,
+			want: core.StartStep{Step: todo[0]}},
+		{name: "ended by a limit", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Limit, l.LimitEnds = &zero, "usage limit", noon }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Limited, Why: "usage limit", Until: noon}},
+		{name: "its agent asks", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Question = &zero, &core.Question{Text: "which?"} }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Asking, Why: "which?"}},
+		{name: "a check comes first", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+			want: core.Verify{Step: "a"}},
+		{name: "a check that fails", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Exit, l.Word, l.Verified, l.Check = &zero, true, &no, "2 tests" }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its check failed: 2 tests"}},
+		{name: "a step that is a question", steps: []core.Step{{ID: "a", Ask: &core.Question{Text: "go?"}}}, want: core.AskPerson{}},
+		{name: "five cut-offs", records: []core.Record{start("a", 1), end("a", core.Cut), start("a", 2), end("a", core.Cut), start("a", 3), end("a", core.Cut),
+			start("a", 4), end("a", core.Cut), start("a", 5), end("a", core.Cut)}, steps: todo, want: core.AskPerson{}},
+		{name: "another agent may begin beside one", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c"}}, look: &core.Look{Alive: true}, parallel: 2,
+			want: core.StartStep{Step: core.Step{ID: "c"}}},
 		{name: "closed", records: []core.Record{{Close: &core.Close{Why: "x"}}}, steps: todo, want: core.Rest{Why: "the run is over: x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,9 +125,9 @@ func TestNext(t *testing.T) {
 				c.look.Step = "a"
 				looks["a"] = c.look
 			}
-			got := core.Next(core.View{State: fold(t, c.records...), Steps: c.steps, Looks: looks, Busy: c.busy, Tries: 3})
+			got := core.Next(core.View{State: fold(t, c.records...), Steps: c.steps, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
-				if len(a.Divergence.Options) == 0 || a.Divergence.Says == "" || a.Divergence.Shows == "" {
+				if len(a.Divergence.Options) == 0 && a.Of == nil || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)
 				}
 				got = core.AskPerson{}

@@ -74,6 +74,8 @@ const (
 	Failed  Outcome = "failed"
 	Cut     Outcome = "cut"     // killed, with the engine or while none was there
 	Limited Outcome = "limited" // ended by a usage limit: no fault of its own
+	Asking  Outcome = "asking"  // its agent needs an answer to go on
+	Passed  Outcome = "skipped" // a person left it out: nothing was done, and nothing is to be done
 )
 
 // End says that an attempt is over. If it is Done, the step is done: it is never started
@@ -90,20 +92,29 @@ type End struct {
 	// Marked are other steps that the plan calls done since the attempt began. That proves
 	// nothing: a person says what they are.
 	Marked []string `json:"marked,omitempty"`
-	Move   *Move    `json:"move,omitempty"`
+	// Ask is the question of an agent that cannot go on without an answer.
+	Ask *Ask `json:"ask,omitempty"`
+	// Account and Until are, for a limit, what it applies to, and when it is over if that is
+	// known.
+	Account string    `json:"account,omitempty"`
+	Until   time.Time `json:"until,omitzero"`
+	Move    *Move     `json:"move,omitempty"`
 }
 
 // Ask puts a question to a person. The run rests until the Answer.
 type Ask struct {
 	ID         string `json:"id"`
 	Divergence `json:"divergence"`
+	// Of is the question of an agent or a plan: the answer to it is text.
+	Of *Question `json:"of,omitempty"`
 }
 
 // Answer is what a person chose.
 type Answer struct {
 	ID     string `json:"id"`
-	Option string `json:"option"`
-	Head   Head   `json:"head,omitzero"` // where the project stood then
+	Option string `json:"option,omitempty"`
+	Text   string `json:"text,omitempty"` // to a question of an agent or of the plan
+	Head   Head   `json:"head,omitzero"`  // where the project stood then
 	Move   *Move  `json:"move,omitempty"`
 }
 

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // State is the fold over the records of a run. It has nothing that is not in them, so it
@@ -17,26 +18,36 @@ type State struct {
 	Due   *Record          `json:"due,omitempty"`    // the record whose move is not known to be made
 	At    Head             `json:"at,omitzero"`      // where the branch stood when the run last looked
 	Ended *Close           `json:"closed,omitempty"` // nothing follows
+	// Limits are the accounts whose usage limit was met, and until when; zero if that is not known.
+	Limits map[string]time.Time `json:"limits,omitempty"`
 }
 
 // Past is what the records say of a step.
 type Past struct {
-	Title    string `json:"title,omitempty"`
-	Done     bool   `json:"done,omitempty"`
-	Attempts int    `json:"attempts,omitempty"`
-	Failures int    `json:"failures,omitempty"` // in a row
-	Cuts     int    `json:"cuts,omitempty"`     // likewise
-	First    Start  `json:"first,omitzero"`     // whose work the next attempt continues; no step if none
-	Left     World  `json:"left,omitempty"`     // the world its last attempt ended in
-	Before   World  `json:"before,omitempty"`   // of what was done, for an undo
-	Marked   string `json:"marked,omitempty"`   // the step whose attempt marked this one done
-	After    World  `json:"after,omitempty"`
-	Commit   string `json:"commit,omitempty"` // where the branch stood when its work was in
+	Title    string    `json:"title,omitempty"`
+	Done     bool      `json:"done,omitempty"`
+	Attempts int       `json:"attempts,omitempty"`
+	Failures int       `json:"failures,omitempty"` // in a row
+	Cuts     int       `json:"cuts,omitempty"`     // likewise
+	Failed   time.Time `json:"failed,omitzero"`    // when it last did
+	Answers  []Said    `json:"answers,omitempty"`  // what a person said to questions of its agents
+	First    Start     `json:"first,omitzero"`     // whose work the next attempt continues; no step if none
+	Left     World     `json:"left,omitempty"`     // the world its last attempt ended in
+	Before   World     `json:"before,omitempty"`   // of what was done, for an undo
+	Marked   string    `json:"marked,omitempty"`   // the step whose attempt marked this one done
+	After    World     `json:"after,omitempty"`
+	Commit   string    `json:"commit,omitempty"` // where the branch stood when its work was in
 }
 
 // alone reports whether nothing but the mark of an attempt that did not finish it says that a
 // step is done: that proves nothing, and it is begun again.
 func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Marked == s.ID }
+
+// Said is a question and what a person answered.
+type Said struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
 
 // Step gives what the records say of a step; it is never nil.
 func (s *State) Step(id string) *Past {
@@ -71,7 +82,7 @@ func (s *State) Fold(r Record) error {
 	case r.Start != nil:
 		return s.start(*r.Start)
 	case r.End != nil:
-		return s.end(*r.End)
+		return s.end(*r.End, r.At)
 	case r.Ask != nil:
 		s.Asked, s.Said = r.Ask, ""
 	case r.Answer != nil:
@@ -79,7 +90,12 @@ func (s *State) Fold(r Record) error {
 			return fmt.Errorf("record %d answers %q, which is not asked", r.Seq, r.Answer.ID)
 		}
 		s.Said = r.Answer.Option
-		if s.Said == On.Key {
+		switch {
+		case s.Asked.Of != nil:
+			p := s.past(s.Asked.Step)
+			p.Answers = append(p.Answers, Said{s.Asked.Of.Text, r.Answer.Text})
+			s.Asked, s.Said = nil, ""
+		case s.Said == On.Key:
 			s.At = r.Answer.Head
 			s.Asked, s.Said = nil, ""
 		}
@@ -120,7 +136,7 @@ func (s *State) start(st Start) error {
 	return nil
 }
 
-func (s *State) end(e End) error {
+func (s *State) end(e End, at time.Time) error {
 	if e.Attempt > 0 && s.OpenOf(e.Step) == nil {
 		return fmt.Errorf("an attempt of step %s ends that is not open", e.Step)
 	}
@@ -135,11 +151,22 @@ func (s *State) end(e End) error {
 	for _, other := range e.Marked {
 		s.past(other).Marked = e.Step
 	}
+	if e.Ask != nil {
+		s.Asked, s.Said = e.Ask, ""
+	}
 	switch e.Outcome {
 	case Failed:
 		p.Failures++
+		p.Failed = at
 	case Cut:
 		p.Cuts++
+	case Limited:
+		if s.Limits == nil {
+			s.Limits = map[string]time.Time{}
+		}
+		s.Limits[e.Account] = e.Until
+	case Passed:
+		p.Done, p.First, p.Left = true, Start{}, ""
 	case Done:
 		if !p.Done && e.Move != nil {
 			p.Before, p.After = e.Move.Base, e.Move.To

@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // View is all that Next decides from. Nothing in it is a file, a process or a clock.
 type View struct {
 	State *State
@@ -21,6 +23,11 @@ type View struct {
 	// Others says what another run of this checkout has in it that is not settled: no attempt
 	// begins beside it, since nobody could tell the two apart.
 	Others string
+	// Now is the time of the look: data, so that the same view always gives the same decision.
+	Now time.Time
+	// Skip are steps that a person leaves out, Until the step after which he wants to look.
+	Skip  map[string]bool
+	Until string
 	// Tries is how often a step may fail in a row before a person is asked.
 	Tries int
 }
@@ -42,8 +49,16 @@ type Look struct {
 	Word, Committed, Ticked, Changed, Nothing bool
 	// Judges says that the step only judges: its tick is all that it changes.
 	Judges bool
-	// Limit says that a usage limit ended it, and until when, in words.
-	Limit string
+	// Limit says that a usage limit ended it, in words, and LimitEnds when it is over; zero if
+	// that is not known.
+	Limit     string
+	LimitEnds time.Time
+	// Question is what its agent wants to know before it goes on.
+	Question *Question
+	// Verified is what the step's check says of Now; nil if it was not asked. Check are its last
+	// words.
+	Verified *bool
+	Check    string
 	// Marked are other steps that the plan calls done since it began.
 	Marked []string
 	// Base is the world before the attempt, with what others committed since: the difference

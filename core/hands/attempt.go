@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"reprise/core"
 )
 
 // Attempt is the folder of one attempt.
@@ -142,12 +144,51 @@ func (a Attempt) Exit() (code int, ok bool) {
 // tells its commits from those of the user.
 func (a Attempt) Action() string { return "reprise " + filepath.Base(string(a)) }
 
-// Word is what the agent wrote into its reply: that the step is done, and perhaps that
-// nothing needed to change.
-func (a Attempt) Word() (done, nothing bool) {
+// Reply is what the agent wrote into its reply: that the step is done, perhaps that nothing
+// needed to change, or a question and the answers it offers, a line each.
+func (a Attempt) Reply() (done, nothing bool, asks *core.Question) {
 	data, _ := os.ReadFile(a.path("reply"))
-	word, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
-	return word == "done" || word == "nothing", word == "nothing"
+	word, rest, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if text, ok := strings.CutPrefix(word, "ask "); ok {
+		asks = &core.Question{Text: text, Options: strings.FieldsFunc(rest, func(r rune) bool { return r == '\n' })}
+	}
+	return word == "done" || word == "nothing", word == "nothing", asks
+}
+
+// Limit is what was noted of a usage limit that ended the attempt.
+func (a Attempt) Limit() (why string, until time.Time) {
+	data, _ := os.ReadFile(a.path("limit"))
+	at, why, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
+	until, _ = time.Parse(time.RFC3339, at)
+	return why, until
+}
+
+// Check runs the check of the step and keeps what it says of a world.
+func (a Attempt) Check(ctx context.Context, command, dir string, env []string, world string) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, time.Second
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	text := fmt.Appendf(nil, "%s %d\n%s", world, cmd.ProcessState.ExitCode(), out[max(0, len(out)-600):])
+	temp := a.path("check.new")
+	if err := os.WriteFile(temp, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, a.path("check"))
+}
+
+// Checked is what the check said of a world; nil if it was not asked about that one.
+func (a Attempt) Checked(world string) (ok *bool, words string) {
+	data, _ := os.ReadFile(a.path("check"))
+	head, words, _ := strings.Cut(string(data), "\n")
+	if of, code, _ := strings.Cut(head, " "); of == world {
+		good := code == "0"
+		ok = &good
+	}
+	return ok, strings.ToValidUTF8(strings.TrimSpace(words), "")
 }
 
 // LastSign is the last moment at which anything showed that the attempt was at work.

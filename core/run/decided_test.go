@@ -419,3 +419,33 @@ func TestC20_steps_side_by_side(t *testing.T) {
 		})
 	}
 }
+
+// An agent asks, a person answers, and the next attempt has the answer; a check says whether it
+// is done; a person leaves a step out, and wants to look after another.
+func TestQuestions_checks_and_choices(t *testing.T) {
+	dir, _ := project(t, 3)
+	e := open(t, dir, `echo x >>f; case "$REPRISE_BRIEF" in *"The answer: blue"*) echo y >>g; echo done >$REPRISE_REPLY;; *) echo "ask which colour?" >$REPRISE_REPLY;; esac`)
+	defer e.Close()
+	e.ExitSays, e.Until, e.Skip = false, "s01", map[string]bool{"s02": true}
+	work(t, e, "is open")
+	q := e.Journal.State.Asked
+	if q.Of == nil || q.Of.Text != "which colour?" {
+		t.Fatalf("%+v", q)
+	}
+	if err := e.Answer(q.ID, "blue"); err != nil {
+		t.Fatal(err)
+	}
+	work(t, e, "s01 is done, as you wanted")
+	if got := shell(t, dir, `git status --porcelain; git show --format= --name-only HEAD`); got != "PLAN.md\nf\ng\n" && got != "PLAN.md\n" {
+		t.Errorf("%s", got)
+	}
+	e.Until = ""
+	e.Command = "echo x >>h; echo done >$REPRISE_REPLY"
+	work(t, e, "the run is over")
+	if got := read(t, dir, "PLAN.md"); strings.Contains(got, "[ ]") {
+		t.Errorf("%s", got)
+	}
+	if got := shell(t, dir, `git log --format=%s; git status --porcelain`); got != "s03: step 3\ns01: step 1\ns02: step 2\nfirst\n" && got != "s03: step 3\ns02: step 2\ns01: step 1\nfirst\n" {
+		t.Errorf("%s", got)
+	}
+}

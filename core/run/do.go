@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"reprise/core"
@@ -27,7 +28,7 @@ func (e *Engine) start(ctx context.Context, step core.Step) error {
 		return err
 	}
 	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head}
-	brief := "Do this step: " + step.Title
+	brief := e.brief(step, past)
 	if first := past.First; first.Step != "" { // it continues what is there
 		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
 		brief += "\nAn attempt before you did not finish it. What it left is in the project: look at it, and continue."
@@ -47,6 +48,15 @@ func (e *Engine) start(ctx context.Context, step core.Step) error {
 	}
 	e.at = ""
 	return e.launch(&s, e.Dir, brief)
+}
+
+// brief is what the agent of a step is told.
+func (e *Engine) brief(step core.Step, past *core.Past) string {
+	text := "Do this step: " + step.Title
+	for _, said := range past.Answers {
+		text += "\nYou asked: " + said.Question + "\nThe answer: " + said.Answer
+	}
+	return text
 }
 
 // launch starts the agent of an attempt that is on record.
@@ -112,7 +122,7 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	if err != nil {
 		return err
 	}
-	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked}
+	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked, Account: d.Account, Until: d.Until}
 	if d.Outcome == core.Failed {
 		from := now
 		if open.Place != core.Here {
@@ -132,23 +142,67 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		if open.Place != core.Here {
 			before, from, to = look.From, look.From, look.To
 		}
-		if end.Move, err = e.done(ctx, open.Step, v.Steps, before, from, to); err != nil {
+		if end.Move, err = e.done(ctx, open.Step, v.Steps, before, from, to, core.Finished); err != nil {
 			return err
 		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
 	}
 	e.Tell("%s %s: %s", open.Step, d.Outcome, d.Why)
+	if d.Outcome == core.Asking {
+		end.Ask = &core.Ask{ID: e.questionID(), Of: look.Question, Divergence: core.Divergence{Step: open.Step, Says: "its agent asks", Shows: look.Question.Text, Facts: look.Facts}}
+	}
 	return e.do(ctx, core.Record{End: end})
 }
 
+func (e *Engine) questionID() string { return fmt.Sprintf("q%d", e.state().Seq+1) }
+
+// skip leaves a step out: the plan says so, and nothing else changes.
+func (e *Engine) skip(ctx context.Context, step string, steps []core.Step) error {
+	now, err := e.now(ctx)
+	if err != nil {
+		return err
+	}
+	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Passed, After: now, Why: "a person left it out"}
+	if end.Move, err = e.done(ctx, step, steps, now, now, now, core.Skipped); err != nil {
+		return err
+	}
+	return e.do(ctx, core.Record{End: end})
+}
+
+// answerText records what a person said to a question of an agent or of the plan.
+func (e *Engine) answerText(q *core.Ask, text string) error {
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	a := &core.Answer{ID: q.ID, Text: text, Head: head.Head}
+	_, err = e.append(core.Record{Answer: a})
+	return err
+}
+
+// verify runs the check of a step where its attempt worked. What it says holds for the world
+// that it saw.
+func (e *Engine) verify(ctx context.Context, step string) error {
+	open := e.state().OpenOf(step)
+	repo, err := e.place(ctx, open.Place)
+	if err != nil {
+		return err
+	}
+	now, err := repo.Take(ctx)
+	if err != nil {
+		return err
+	}
+	return e.attempt(open).Check(ctx, e.Check, filepath.Join(repo.Top, filepath.FromSlash(e.below)), e.Env, string(now))
+}
+
 // done gives the move that marks a step done and commits what changed since a world.
-func (e *Engine) done(ctx context.Context, step string, steps []core.Step, before, from, to core.World) (*core.Move, error) {
+func (e *Engine) done(ctx context.Context, step string, steps []core.Step, before, from, to core.World, status core.Status) (*core.Move, error) {
 	head, err := e.Repo.Head()
 	if err != nil {
 		return nil, err
 	}
 	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, title(steps, step), world.StepTrailer, e.Run, step)}
-	if err := e.mark(m, core.SetStatus{Step: step, Status: core.Finished}); err != nil {
+	if err := e.mark(m, core.SetStatus{Step: step, Status: status}); err != nil {
 		return nil, err
 	}
 	changes, err := e.Repo.Diff(m.Base, m.To)
@@ -219,7 +273,7 @@ func (e *Engine) adopt(ctx context.Context, step string, steps []core.Step) erro
 		before = first.Before
 	}
 	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Done, After: now, Why: "the plan calls it done"}
-	if end.Move, err = e.done(ctx, step, steps, before, now, now); err != nil {
+	if end.Move, err = e.done(ctx, step, steps, before, now, now, core.Finished); err != nil {
 		return err
 	}
 	if end.Move.Base == end.Move.To {
@@ -263,13 +317,14 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep) error {
 var ErrTorn = errors.New("changed since, on the same lines")
 
 // ask puts a question, with the last words of the attempt it is about.
-func (e *Engine) ask(d core.Divergence) error {
+func (e *Engine) ask(a core.AskPerson) error {
+	d := a.Divergence
 	e.at = ""
 	if n := e.state().Step(d.Step).Attempts; d.Facts.Words == "" && n > 0 {
 		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
 	}
-	id := fmt.Sprintf("q%d", e.state().Seq+1)
+	id := e.questionID()
 	e.Tell("%s? %s; %s", id, d.Says, d.Shows)
-	_, err := e.append(core.Record{Ask: &core.Ask{ID: id, Divergence: d}})
+	_, err := e.append(core.Record{Ask: &core.Ask{ID: id, Divergence: d, Of: a.Of}})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise/core"
@@ -25,8 +26,11 @@ type Config struct {
 	Convention core.Convention
 	Command    string   // starts the agent, in a shell
 	Env        []string // of the agent
-	Parallel   int      // attempts side by side, each in a worktree of its own; one in the project if less than two
-	Tries      int      // failures in a row before a person is asked; 3 if zero
+	Check      string   // a command of the shell that says whether a step is done, for those that want it
+	Skip       map[string]bool
+	Until      string
+	Parallel   int // attempts side by side, each in a worktree of its own; one in the project if less than two
+	Tries      int // failures in a row before a person is asked; 3 if zero
 	// ExitSays says that the agent is a plain command: that it ended without an error is its
 	// word that the step is done. Of an agent that talks to a model it is not.
 	ExitSays bool
@@ -148,8 +152,12 @@ func (e *Engine) Work(ctx context.Context) (why string, err error) {
 			err = e.makeDue(ctx)
 		case core.DropMove:
 			err = e.made()
+		case core.Verify:
+			err = e.verify(ctx, d.Step)
+		case core.SkipStep:
+			err = e.skip(ctx, d.Step, v.Steps)
 		case core.AskPerson:
-			err = e.ask(d.Divergence)
+			err = e.ask(d)
 		case core.CloseRun:
 			_, err = e.append(core.Record{Close: &core.Close{Why: "all steps are done", Complete: true}})
 		case core.Rest:
@@ -166,6 +174,12 @@ func (e *Engine) Answer(id, option string) error {
 	q := e.state().Asked
 	if q == nil || q.ID != id {
 		return fmt.Errorf("%w: %s", ErrNotAsked, id)
+	}
+	if of := q.Of; of != nil {
+		if strings.TrimSpace(option) == "" || of.Closed && !slices.Contains(of.Options, option) {
+			return fmt.Errorf("%w: %s has no option %q", ErrNotAsked, id, option)
+		}
+		return e.answerText(q, option)
 	}
 	for _, o := range q.Options {
 		if o.Key == option {

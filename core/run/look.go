@@ -20,7 +20,7 @@ const grace = 2 * time.Second
 
 // look makes the view that Next decides from.
 func (e *Engine) look(ctx context.Context) (core.View, error) {
-	v := core.View{State: e.state(), Tries: e.Tries, Parallel: e.Parallel, Busy: e.Repo.Busy()}
+	v := core.View{State: e.state(), Tries: e.Tries, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Busy: e.Repo.Busy()}
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
@@ -114,7 +114,9 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 			return nil, err
 		}
 	}
-	l.Word, l.Nothing = a.Word()
+	l.Word, l.Nothing, l.Question = a.Reply()
+	l.Limit, l.LimitEnds = a.Limit()
+	l.Verified, l.Check = a.Checked(string(l.Now))
 	l.Word = l.Word || e.ExitSays && l.Exit != nil && *l.Exit == 0
 	if open.Place != core.Here {
 		if err := e.landing(ctx, l, open); err != nil {

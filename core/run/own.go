@@ -28,7 +28,7 @@ func (e *Engine) startOwn(ctx context.Context, step core.Step, past *core.Past) 
 		return err
 	}
 	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Head: head.Head, Place: past.First.Place}
-	brief := "Do this step: " + step.Title
+	brief := e.brief(step, past)
 	var repo *world.Repo
 	if s.Place != core.Here {
 		s.Before, s.Head = past.First.Before, past.First.Head
