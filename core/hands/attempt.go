@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package hands starts agents, waits for them, and looks at what they left. It knows
 // nothing of plans and records. A Temporal activity is one Start and one Wait.
 //

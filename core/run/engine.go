@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package run is the loop: look, Next, do. It holds nothing in memory that would be missed.
 package run
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package world makes worlds, compares and merges them, and moves the project from one to
 // another. It reads and merges by git's own commands, and never runs a hook.
 //
