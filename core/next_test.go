@@ -31,10 +31,10 @@ func fold(t *testing.T, records ...core.Record) *core.State {
 	t.Helper()
 	s := &core.State{}
 	for _, r := range append([]core.Record{{Begin: &core.Begin{Run: "r", Plan: "p"}}}, records...) {
-		r.Seq = s.Seq + 1
+		r.Seq, r.At = s.Seq+1, time.Date(2026, 3, 1, 10, 30, 0, 0, time.UTC)
 		err := s.Fold(r)
 		if err == nil && s.Due != nil {
-			err = s.Fold(core.Record{Seq: s.Seq + 1, Made: &core.Made{Of: s.Due.Seq}})
+			err = s.Fold(core.Record{Seq: s.Seq + 1, Made: &core.Made{Of: s.Due.Seq, Head: core.Head{Commit: "made", Branch: "refs/heads/main"}}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -55,13 +55,15 @@ func TestNext(t *testing.T) {
 		return l
 	}
 	for _, c := range []struct {
-		name     string
-		records  []core.Record
-		steps    []core.Step
-		look     *core.Look
-		busy     string
-		parallel int
-		want     core.Decision
+		name                 string
+		records              []core.Record
+		steps                []core.Step
+		look                 *core.Look
+		busy                 string
+		parallel             int
+		skip, until, others  string
+		unmade, reset, apart bool
+		want                 core.Decision
 	}{
 		{name: "the first step starts", steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "the next starts when the first is done", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, want: core.StartStep{Step: half[1]}},
@@ -117,6 +119,57 @@ func TestNext(t *testing.T) {
 			start("a", 4), end("a", core.Cut), start("a", 5), end("a", core.Cut)}, steps: todo, want: core.AskPerson{}},
 		{name: "another agent may begin beside one", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c"}}, look: &core.Look{Alive: true}, parallel: 2,
 			want: core.StartStep{Step: core.Step{ID: "c"}}},
+		{name: "a need that is done by its mark alone is not done", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Cut, Marked: []string{"a"}}}}, steps: half,
+			want: core.StartStep{Step: half[0]}},
+		{name: "kept without an attempt", records: []core.Record{ask("a", core.Keep), answer("keep")}, steps: half, want: core.AdoptStep{Step: "a"}},
+		{name: "to be continued", records: []core.Record{start("a", 1), ask("a", core.Onto), answer("onto")}, steps: todo, look: look(func(*core.Look) {}),
+			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "a person lets it continue"}},
+		{name: "tried again by a person's word", records: []core.Record{start("b", 1), end("b", core.Failed), ask("b", core.Onto), answer("onto")}, steps: todo,
+			want: core.StartStep{Step: todo[1]}},
+		{name: "opened by a person", records: []core.Record{ask("a", core.Open), answer("open")}, steps: todo,
+			want: core.UndoStep{Step: "a", Why: "a person says that it is not done", Keep: true}},
+		{name: "an option that is none", records: []core.Record{ask("a", core.Open), answer("x")}, steps: todo, want: core.Rest{Why: `"x" is no option of question q`}},
+		{name: "a limit has the step's account", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "z"}, {ID: "a", Account: "acme"}},
+			look: look(func(l *core.Look) { l.Exit, l.Limit = &zero, "limit" }), want: core.EndAttempt{Step: "a", Outcome: core.Limited, Why: "limit", Account: "acme"}},
+		{name: "a pause after a failure", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: time.Hour}},
+			want: core.Rest{Why: "step a failed, and is tried again later", Until: noon.Add(-30 * time.Minute)}},
+		{name: "a longer pause after two", records: []core.Record{start("a", 1), end("a", core.Failed), start("a", 2), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: time.Hour}},
+			want: core.Rest{Why: "step a failed, and is tried again later", Until: noon.Add(30 * time.Minute)}},
+		{name: "a pause that is over", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: 20 * time.Minute}},
+			want: core.StartStep{Step: core.Step{ID: "a", Backoff: 20 * time.Minute}}},
+		{name: "a step with tries of its own", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Tries: 1}}, want: core.AskPerson{}},
+		{name: "an answer closes a step that is a question", records: []core.Record{{Ask: &core.Ask{ID: "q", Of: &core.Question{Text: "go?"}, Divergence: core.Divergence{Step: "a"}}}, {Answer: &core.Answer{ID: "q", Text: "yes"}}},
+			steps: []core.Step{{ID: "a", Ask: &core.Question{Text: "go?"}}}, want: core.AdoptStep{Step: "a"}},
+		{name: "left out", steps: todo, skip: "a", want: core.SkipStep{Step: "a"}},
+		{name: "not left out once it is done", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, skip: "a", want: core.StartStep{Step: half[1]}},
+		{name: "no further than this", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, until: "a", want: core.Rest{Why: "step a is done, as you wanted"}},
+		{name: "no further than another", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, until: "b", want: core.StartStep{Step: half[1]}},
+		{name: "another run is in the way", steps: todo, others: "run x", want: core.Rest{Why: "run x"}},
+		{name: "an agent at work is waited for before a rest", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c"}}, look: &core.Look{Alive: true}, parallel: 2, busy: "a rebase", want: core.WaitFor{}},
+		{name: "no third beside two places", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c", Needs: []string{"a"}}}, look: &core.Look{Alive: true}, parallel: 2, want: core.WaitFor{}},
+		{name: "a plan that changed while an agent works is asked about afterwards", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "b", Status: core.Finished}}, look: &core.Look{Alive: true}, want: core.WaitFor{}},
+		{name: "a move that is due", records: []core.Record{start("a", 1), end("a", core.Done)}, unmade: true, steps: half, want: core.MakeMove{}},
+		{name: "a move that is due and whose ground is gone", records: []core.Record{start("a", 1), end("a", core.Done)}, unmade: true, reset: true, steps: half, want: core.AskPerson{}},
+		{name: "made by a person's word", records: []core.Record{start("a", 1), end("a", core.Done), ask("a", core.Drop, core.Make), answer("make")}, unmade: true, reset: true, steps: half, want: core.MakeMove{}},
+		{name: "dropped by a person's word", records: []core.Record{start("a", 1), end("a", core.Done), ask("a", core.Drop, core.Make), answer("drop")}, unmade: true, reset: true, steps: half, want: core.DropMove{}},
+		{name: "on a branch without the work", records: []core.Record{start("a", 1), end("a", core.Done)}, apart: true, steps: half, want: core.AskPerson{}},
+		{name: "waiting for the branch", records: []core.Record{start("a", 1), end("a", core.Done), ask("", core.Wait, core.On), answer("wait")}, apart: true, steps: half, want: core.Rest{Why: "it waits for main"}},
+		{name: "back on the branch", records: []core.Record{start("a", 1), end("a", core.Done), ask("", core.Wait, core.On), answer("wait")}, steps: half, want: core.StartStep{Step: half[1]}},
+		{name: "the word of an agent that changed nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Changed = &zero, true, false }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended well, and changed nothing"}},
+		{name: "the word that nothing needed to change", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Nothing, l.Changed = &zero, true, true, false }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
+		{name: "no word", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit = &zero }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended well, and nothing says that the step is done"}},
+		{name: "a tick and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Exit, l.Ticked = &one, true }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended with 1"}},
+		{name: "a commit and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Exit, l.Committed = &one, true }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its commit is there"}},
+		{name: "the tick of a review", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked, l.Judges, l.Changed = true, true, false }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "the step is marked done, and its work is there"}},
+		{name: "the tick of a step that has to work", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked, l.Changed = true, false }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
+		{name: "a complete list that gained an item", records: []core.Record{{Close: &core.Close{Complete: true}}}, steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "closed", records: []core.Record{{Close: &core.Close{Why: "x"}}}, steps: todo, want: core.Rest{Why: "the run is over: x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,7 +178,11 @@ func TestNext(t *testing.T) {
 				c.look.Step = "a"
 				looks["a"] = c.look
 			}
-			got := core.Next(core.View{State: fold(t, c.records...), Steps: c.steps, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
+			state := fold(t, c.records...)
+			if c.unmade {
+				state.Due = &core.Record{Seq: 3, End: &core.End{Step: "a"}}
+			}
+			got := core.Next(core.View{Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Steps: c.steps, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
 				if len(a.Divergence.Options) == 0 && a.Of == nil || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)
@@ -167,5 +224,43 @@ func TestFold_a_continued_step_keeps_where_it_began(t *testing.T) {
 	s := fold(t, first, end("a", core.Cut), second)
 	if got := s.Step("a").First; got.Head.Commit != "c1" || got.Before != second.Start.Before {
 		t.Errorf("first: %+v", got)
+	}
+}
+
+// What a state keeps of a step through its records.
+func TestFold(t *testing.T) {
+	failed, cut := end("a", core.Failed), end("a", core.Cut)
+	second := start("a", 2)
+	for _, c := range []struct {
+		name    string
+		records []core.Record
+		is      func(s *core.State) bool
+	}{
+		{"a failure is counted", []core.Record{start("a", 1), failed}, func(s *core.State) bool { return s.Step("a").Failures == 1 && s.Step("a").Cuts == 0 }},
+		{"a cut-off is counted", []core.Record{start("a", 1), cut}, func(s *core.State) bool { return s.Step("a").Failures == 0 && s.Step("a").Cuts == 1 }},
+		{"a success forgets both", []core.Record{start("a", 1), failed, second, end("a", core.Done)}, func(s *core.State) bool {
+			p := s.Step("a")
+			return p.Done && p.Failures == 0 && p.First.Step == "" && p.Left == "" && p.Before == "w0" && p.After == "w2" && p.Attempts == 2
+		}},
+		{"where the work is in", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Done, Move: &core.Move{}}}}, func(s *core.State) bool { return s.At.Commit == "made" && s.Step("a").Commit == "made" }},
+		{"a mark of another's attempt", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Cut, Marked: []string{"b"}}}}, func(s *core.State) bool { return s.Step("b").Marked == "a" && s.Step("a").Marked == "" }},
+		{"a question of an agent", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Asking, Ask: &core.Ask{ID: "q", Of: &core.Question{Text: "which?"}, Divergence: core.Divergence{Step: "a"}}}}},
+			func(s *core.State) bool { return s.Asked != nil && len(s.Open) == 0 }},
+		{"and its answer", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Asking, Ask: &core.Ask{ID: "q", Of: &core.Question{Text: "which?"}, Divergence: core.Divergence{Step: "a"}}}}, {Answer: &core.Answer{ID: "q", Text: "blue"}}},
+			func(s *core.State) bool {
+				return s.Asked == nil && s.Step("a").Answers[0] == core.Said{Question: "which?", Answer: "blue"}
+			}},
+		{"an undo begins anew, and counts on", []core.Record{start("a", 1), failed, second, {Undo: &core.Undo{Step: "a"}}}, func(s *core.State) bool {
+			p := s.Step("a")
+			return p.Attempts == 2 && p.Failures == 0 && len(s.Open) == 0 && p.First.Step == ""
+		}},
+		{"a start settles the question about its step", []core.Record{ask("a", core.Onto), start("a", 1)}, func(s *core.State) bool { return s.Asked == nil }},
+		{"and not that about another", []core.Record{ask("b", core.Onto), start("a", 1)}, func(s *core.State) bool { return s.Asked != nil }},
+		{"a new start opens a complete run", []core.Record{{Close: &core.Close{Complete: true}}, start("a", 1)}, func(s *core.State) bool { return s.Ended == nil }},
+		{"going on elsewhere", []core.Record{ask("", core.Wait, core.On), {Answer: &core.Answer{ID: "q", Option: "on", Head: core.Head{Branch: "x"}}}}, func(s *core.State) bool { return s.Asked == nil && s.At.Branch == "x" }},
+	} {
+		if s := fold(t, c.records...); !c.is(s) {
+			t.Errorf("%s: %+v, a: %+v", c.name, s, s.Step("a"))
+		}
 	}
 }
