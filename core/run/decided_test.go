@@ -15,6 +15,7 @@ import (
 
 	"reprise/core"
 	"reprise/core/run"
+	"reprise/internal/sample"
 )
 
 // What was decided of ordinary users' scenarios, each by a road that a user takes.
@@ -99,6 +100,7 @@ func TestC2_undo_leaves_what_the_user_committed_meanwhile(t *testing.T) {
 
 // C3: that a program ended without an error proves nothing.
 func TestC3_exit_0_alone_is_not_done(t *testing.T) {
+	sample.Drawn(t)
 	for name, c := range map[string]struct {
 		command string
 		says    bool // a plain command
@@ -225,6 +227,7 @@ func TestC16_the_folder_of_the_run_bounds_its_commits(t *testing.T) {
 
 // C17: an agent that kills its engine each time is not begun for ever.
 func TestC17_cut_off_attempts_count(t *testing.T) {
+	sample.Drawn(t)
 	dir, _ := project(t, 1)
 	for range 20 {
 		cmd := exec.Command(self())
@@ -243,6 +246,7 @@ func TestC17_cut_off_attempts_count(t *testing.T) {
 
 // C8: who looks takes no lock, creates nothing in the project, and sees what the engine sees.
 func TestC8_looking_changes_nothing(t *testing.T) {
+	sample.Drawn(t)
 	list := func(dir string) string {
 		return shell(t, dir, `find . -type f -o -type d | sort | xargs -d '\n' stat -c '%n %s %Y' 2>/dev/null | grep -v '^\. '`)
 	}
@@ -276,6 +280,7 @@ func TestC8_looking_changes_nothing(t *testing.T) {
 // C7: an attempt of another run was cut off in the same folder: this run waits for it, and
 // nothing of the one is in a commit of the other. What proves itself is settled unasked.
 func TestC7_runs_of_one_checkout_wait_for_each_other(t *testing.T) {
+	sample.Drawn(t)
 	for name, c := range map[string]struct{ first, want, files string }{
 		"half of it":  {`echo half >>half; echo x >ready; sleep 60`, "run run has work", ""},
 		"its proof":   {`echo whole >>half; sed -i 's/\[ \]/[x]/' PLAN.md; echo x >ready; sleep 60`, "the run is over", "B.md\nb\n"},
@@ -323,6 +328,7 @@ func TestC7_runs_of_one_checkout_wait_for_each_other(t *testing.T) {
 // C14: the work of a step stands after an amend, a squash and a rebase, and not after a
 // revert that names its commit.
 func TestC14_what_shows_that_work_stands(t *testing.T) {
+	sample.Drawn(t)
 	for name, c := range map[string]struct {
 		user   string
 		stands bool
@@ -363,6 +369,7 @@ func TestC14_what_shows_that_work_stands(t *testing.T) {
 // is brought in, one at a time, and what the user has uncommitted stays his. Killed in the
 // middle, each continues where it was.
 func TestC20_steps_side_by_side(t *testing.T) {
+	sample.Drawn(t)
 	for _, kill := range []bool{false, true} {
 		t.Run(fmt.Sprint(kill), func(t *testing.T) {
 			dir, outside := project(t, 4)

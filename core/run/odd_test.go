@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"reprise/internal/sample"
 )
 
 // Odd repositories: three steps in each, then nothing is left and each step has its commit.
@@ -52,6 +54,7 @@ func TestOdd_repositories(t *testing.T) {
 		{name: "assumed unchanged", setup: `git update-index --assume-unchanged mine.txt; echo more >>mine.txt`, agent: `echo x >>f`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			sample.Drawn(t)
 			dir, _ := project(t, 3)
 			if out := shell(t, dir, c.setup); out != "" && !strings.Contains(out, "mine.txt") {
 				t.Fatalf("setup: %s", out)

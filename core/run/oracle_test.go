@@ -24,6 +24,7 @@ import (
 	"reprise/core/journal"
 	"reprise/core/run"
 	"reprise/core/ticklist"
+	"reprise/internal/sample"
 )
 
 // The oracle: runs of twenty steps, whose engine and agents are killed at random moments,
@@ -355,7 +356,11 @@ func (k *killer) answer() bool {
 }
 
 func TestOracle(t *testing.T) {
-	runs, seed := number("ORACLE_RUNS", 2), uint64(number("ORACLE_SEED", 1))
+	sample.Drawn(t)
+	runs, seed := number("ORACLE_RUNS", 1), uint64(number("ORACLE_SEED", int(sample.Seed(t)%10_000)))
+	if sample.All() {
+		runs = 60
+	}
 	kills, questions, overwritten, edits := map[string]int{}, 0, 0, 0
 	for i := range runs {
 		t.Run(fmt.Sprintf("seed%d", seed+uint64(i)), func(t *testing.T) {
