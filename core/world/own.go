@@ -24,9 +24,9 @@ var plain = map[string]bool{
 // config of its own, so that a filter, a driver, a hook or a monitor that the project's
 // config names does not exist for it, whatever its name is.
 func (r *Repo) ownRepo(ctx context.Context) error {
-	r.git0 = filepath.Join(r.own, "git")
+	r.ownDir = filepath.Join(r.own, "git")
 	for _, d := range []string{"objects", "refs", "info"} {
-		if err := os.MkdirAll(filepath.Join(r.git0, d), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(r.ownDir, d), 0o700); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (r *Repo) ownRepo(ctx context.Context) error {
 		r.filters = true
 	}
 	for name, text := range map[string]string{"config": config.String(), "HEAD": "ref: refs/heads/none\n"} {
-		if err := os.WriteFile(filepath.Join(r.git0, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(r.ownDir, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (r *Repo) takeOver(name string) error {
 	}
 	info, err := os.Lstat(from)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		err = os.Remove(filepath.Join(r.git0, name))
+		err = os.Remove(filepath.Join(r.ownDir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -114,5 +114,5 @@ func (r *Repo) takeOver(name string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.git0, name), data, 0o600)
+	return os.WriteFile(filepath.Join(r.ownDir, name), data, 0o600)
 }

@@ -40,7 +40,7 @@ type Repo struct {
 	objects   string   // the user's store
 	own       string   // the folder of reprise for worlds
 	private   bool     // the project has no git of its own
-	git0      string   // a repository of our own for looking: no driver or hook of the project's config exists in it
+	ownDir    string   // a repository of our own for looking: no driver or hook of the project's config exists in it
 	filters   bool     // what git keeps may differ from what is on disk: line ends
 	drivers   []string // the filters that the user himself has, as LFS
 	slots     map[string]*Repo
@@ -70,7 +70,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	r.own = filepath.Join(r.Top, Folder, "worlds")
-	if err := r.take0(ctx); err != nil {
+	if err := r.claim(ctx); err != nil {
 		return nil, err
 	}
 	return r, r.begin(ctx)
@@ -129,8 +129,8 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 	return nil
 }
 
-// take0 makes our folder and takes the project's lock.
-func (r *Repo) take0(ctx context.Context) (err error) {
+// claim makes our folder and takes the project's lock.
+func (r *Repo) claim(ctx context.Context) (err error) {
 	for _, d := range []string{"objects", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(r.own, d), 0o700); err != nil {
 			return err
@@ -245,7 +245,7 @@ func (r *Repo) env(s side) []string {
 	case users:
 		env = append(env, "GIT_DIR="+r.gitDir)
 	case ours:
-		if env = append(env, "GIT_DIR="+r.git0); r.looking { // who looks runs not even the user's own filters
+		if env = append(env, "GIT_DIR="+r.ownDir); r.looking { // who looks runs not even the user's own filters
 			env = append(without(env, "GIT_CONFIG"), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
 		}
 		env = append(env, r.store()...)
