@@ -5,6 +5,7 @@ package run_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -41,6 +42,11 @@ func TestMain(m *testing.M) {
 		os.Exit(agent())
 	case "engine":
 		os.Exit(engine())
+	}
+	flag.Parse()
+	if !sample.All() && flag.Lookup("test.run").Value.String() == "" {
+		fmt.Println("core/run: no command uses it yet, so make nightly tries it, and -run what it names")
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
