@@ -53,7 +53,7 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	s.signal(syscall.SIGKILL)
 	s.end()
 
-	if out := expect(t, dir, home, 20, "check"); !strings.Contains(out, "BLOCKED: it is running") || !strings.Contains(out, "what it started still runs") || !strings.Contains(out, "--stop-orphans") {
+	if out := expect(t, dir, home, 20, "check"); !strings.Contains(out, "● RUNNING: ") || !strings.Contains(out, "what it started still runs") || !strings.Contains(out, "--stop-orphans") {
 		t.Errorf("check says\n%s", out)
 	}
 	if out := expect(t, dir, home, 0, "status"); !strings.Contains(out, "● running") {

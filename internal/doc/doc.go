@@ -241,6 +241,9 @@ var noRuns = map[string]bool{
 	"templates": true, "template": true,
 }
 
+// MaxDeep is how many folders deep is looked: no tool keeps state a tenth as deep.
+const MaxDeep = 100
+
 // Fixtures reports whether a folder is called like one that tests read. A list or a story there is no
 // work; whole projects of state are kept there to be worked on, too.
 func Fixtures(d fs.DirEntry) bool {
@@ -257,6 +260,9 @@ func Search(fsys fs.FS, fn fs.WalkDirFunc) error {
 	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if name != "." && d != nil && d.IsDir() {
 			base := strings.ToLower(d.Name())
+			if strings.Count(name, "/") > MaxDeep {
+				return fs.SkipDir // where the limit is crossed is told by who lists it
+			}
 			within := path.Base(path.Dir(name)) == agentsOwn && base != checkouts
 			if within || noRuns[base] && base != agentsOwn {
 				return fs.SkipDir

@@ -11,14 +11,8 @@ import (
 
 // place fills Start and End of a node whose children have theirs. The parser
 // gives lines and columns only; what does not stand where they say gets none.
-func (c *yamlConverter) place(y *yaml.Node, n *Node) {
-	if c.aliased {
-		return
-	}
-	at, ok := c.offset(y.Line, y.Column)
-	if !ok {
-		return
-	}
+func (c *yamlConverter) place(y *yaml.Node, n *Node, at int) {
+	ok := true
 	at = skipProperties(c.data, at, y.Kind != yaml.ScalarNode || y.Value != "")
 	end := at
 	switch {

@@ -115,6 +115,10 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
 		return nil, fmt.Errorf("line %d: nested deeper or larger than we read", y.Line)
 	}
 	n := &Node{file: c.file, Line: c.before + y.Line}
+	at, placed := 0, false
+	if !c.aliased && y.Kind != yaml.DocumentNode && y.Kind != yaml.AliasNode { // before its children: they are looked up in the order of the file
+		at, placed = c.offset(y.Line, y.Column)
+	}
 	switch y.Kind {
 	case yaml.DocumentNode:
 		if len(y.Content) == 0 {
@@ -164,7 +168,9 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
 			n.Keys = append(n.Keys, Field{Name: key.Value, Line: c.before + key.Line, Value: v})
 		}
 	}
-	c.place(y, n)
+	if placed {
+		c.place(y, n, at)
+	}
 	return n, nil
 }
 

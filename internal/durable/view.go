@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -159,8 +160,14 @@ func (s *Store) Open(name string) (fs.File, error) {
 	return newView(info, b), nil
 }
 
+// maxDeep is how many folders deep the store lists. Each costs a look at all those above it.
+const maxDeep = 100
+
 // ReadDir lists a folder of the project.
 func (s *Store) ReadDir(name string) ([]fs.DirEntry, error) {
+	if strings.Count(name, "/") > maxDeep {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: ErrTooLarge}
+	}
 	f, err := s.Open(name)
 	if dir, ok := f.(fs.ReadDirFile); ok {
 		return dir.ReadDir(-1)

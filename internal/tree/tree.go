@@ -196,6 +196,9 @@ func (t *FS) ReadFile(name string) ([]byte, error) {
 // can be a step of its own. Outside of them a file costs next to nothing.
 const maxListed = 50_000
 
+// errTooDeep is for what is deeper.
+var errTooDeep = fmt.Errorf("it is more than %d folders deep", doc.MaxDeep)
+
 // errTooMany is for folders that hold more.
 var errTooMany = fmt.Errorf("there are more than %d files where state is kept", maxListed)
 
@@ -267,7 +270,11 @@ func (t *FS) list(name string) *listing {
 		above = parent.rules
 		kept = parent.kept || t.ignored(parent, name)
 	}
-	l = t.scan(name, above, kept)
+	if strings.Count(name, "/") >= doc.MaxDeep {
+		l = &listing{err: &fs.PathError{Op: "readdir", Path: name, Err: errTooDeep}}
+	} else {
+		l = t.scan(name, above, kept)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if first := t.dirs[name]; first != nil {
