@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"reprise"
 )
@@ -296,12 +297,15 @@ func lastMoved(r *reprise.Run, o *World) func(place int) bool {
 	if o.Git == nil {
 		return func(int) bool { return false }
 	}
-	last := slices.IndexFunc(o.Git.Commits, func(c reprise.Commit) bool { return c.OnHead && r.Made(c) })
+	newest := sync.OnceValue(func() int {
+		return slices.IndexFunc(o.Git.Commits, func(c reprise.Commit) bool { return c.OnHead && r.Made(c) })
+	})
 	dirty := slices.ContainsFunc(o.Git.Changed, func(c reprise.Change) bool { return reprise.Within(c.Path, r.Path) || reprise.Within(r.Path, c.Path) })
 	return func(place int) bool {
 		if place < 0 {
 			return false
 		}
+		last := newest()
 		return last >= 0 && place < last && !dirty || (last < 0 || place < last) && o.Git.Commits[place].At.After(since(r))
 	}
 }
