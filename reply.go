@@ -10,8 +10,10 @@ import (
 // for before it counts.
 type Reply struct {
 	// Outcome is done, failed, blocked or question. With anything else, or nothing, the
-	// exit of the process decides.
+	// exit of the process decides. Nothing says that it was done, and that nothing needed to
+	// change for it: the word "nothing" in a file.
 	Outcome string `json:"outcome,omitempty"`
+	Nothing bool   `json:"nothing,omitempty"`
 	Summary string `json:"summary,omitempty"`
 	// Verdict is a reviewer's: approved, rejected, needs_work, concerns …
 	Verdict string `json:"verdict,omitempty"`

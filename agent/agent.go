@@ -92,10 +92,22 @@ const (
 	NotStarted      Outcome = "not-started" // the command could not be started
 )
 
+// Says tells by what an attempt said of itself that it is finished.
+type Says string
+
+// What says so. An exit code is a word only of a plain command that a person named for the
+// step: of an agent it proves nothing.
+const (
+	SaysNothing Says = ""
+	SaysExit    Says = "exit"  // of a plain command
+	SaysEvent   Says = "event" // the last event of its CLI, without an error
+)
+
 // Result is how an attempt ended and what it said.
 type Result struct {
 	Outcome Outcome
 	Reason  string // one sentence, for people
+	Says    Says   // of a Done: who says so
 	Until   time.Time
 	Awaits  string // for Limited: reprise.AwaitsLimit or reprise.AwaitsOutage, "" if that is not known
 	Account string // what a limit holds for, if it says so

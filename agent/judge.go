@@ -58,9 +58,9 @@ func (s *stream) ended(r *Result) bool {
 	case e.outcome == Done && s.limit.closed:
 		cause{Limited, "a usage limit is reached" + inWindow(s.limit), s.limit.until, reprise.AwaitsLimit}.tell(r)
 	case e.outcome == Done && len(s.asks) > 0 && (r.Reply == nil || r.Reply.Outcome != "done"):
-		r.Outcome, r.Reason, r.Finished = NeedsPerson, "it needed a person: "+s.asks[0].Text, true
+		r.Outcome, r.Reason, r.Finished, r.Says = NeedsPerson, "it needed a person: "+s.asks[0].Text, true, SaysEvent
 	case e.outcome == Done:
-		r.Outcome, r.Reason = Done, "it says that it is finished"
+		r.Outcome, r.Reason, r.Says = Done, "it says that it is finished", SaysEvent
 		r.weigh()
 	case ours && (e.outcome == Killed || e.outcome == Failed):
 		return false // it says that it was interrupted, by us

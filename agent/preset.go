@@ -132,6 +132,14 @@ type driver struct {
 	options Options
 }
 
+// PresetOf gives the preset that an agent was made of, "" if it is of none.
+func PresetOf(a Agent) string {
+	if d, ok := a.(*driver); ok {
+		return d.preset.Name
+	}
+	return ""
+}
+
 // Start implements Agent. The id of a session that we choose is told before the
 // process exists: if this process dies in between, the id names a session that
 // never began, and resuming it is SessionNotFound.

@@ -19,7 +19,7 @@ const maxReply = 1 << 20
 
 // replyOutcomes are the words a reply may use; without one, how the process
 // ended counts.
-var replyOutcomes = []string{"", "done", "failed", "blocked", "question"}
+var replyOutcomes = []string{"", "done", "nothing", "failed", "blocked", "question"}
 
 // ReadReply reads the result file of an agent. It is nil without an error if
 // there is none. The error tells what is wrong with the one that is there: it is
@@ -105,7 +105,10 @@ func parseReply(b []byte) (*reprise.Reply, error) {
 		return nil, top.err
 	}
 	if !slices.Contains(replyOutcomes, r.Outcome) {
-		return nil, fmt.Errorf("outcome %.40q is unknown here; use done, failed, blocked or question", r.Outcome)
+		return nil, fmt.Errorf("outcome %.40q is unknown here; use done, nothing, failed, blocked or question", r.Outcome)
+	}
+	if r.Outcome == "nothing" { // done, by saying that there was nothing to do
+		r.Outcome, r.Nothing = "done", true
 	}
 	return r, nil
 }

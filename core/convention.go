@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"io/fs"
 	"time"
 )
@@ -36,11 +37,14 @@ type Step struct {
 }
 
 // Question is what a plan or an agent wants to know of a person. Without options any text is
-// an answer; Closed says that only they are.
+// an answer; Closed says that only they are. ID is the name that who asks has for it, and Grant
+// what an answer may allow his program, in words that only that reads.
 type Question struct {
-	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"`
-	Closed  bool     `json:"closed,omitempty"`
+	ID      string          `json:"id,omitempty"`
+	Grant   json.RawMessage `json:"grant,omitempty"`
+	Text    string          `json:"text"`
+	Options []string        `json:"options,omitempty"`
+	Closed  bool            `json:"closed,omitempty"`
 }
 
 // Status is how far a step is.

@@ -16,7 +16,7 @@ type Facts struct {
 	Files    []string `json:"files,omitempty"`    // the ones in question
 	Stat     string   `json:"stat,omitempty"`     // the attempt's difference, counted
 	Commits  []string `json:"commits,omitempty"`  // made while the attempt was at work
-	Outside  []string `json:"outside,omitempty"`  // calls that reached out of the project
+	Outside  []string `json:"outside,omitempty"`  // calls that reached out of the project, or may have
 	Attempts int      `json:"attempts,omitempty"` // so far
 	Words    string   `json:"words,omitempty"`    // the last ones of the attempt's log
 }

@@ -53,6 +53,7 @@ type (
 	Rest struct {
 		Why   string
 		Until time.Time // it goes on by itself then; zero if it does not
+		Limit bool      // a usage limit is over then
 	}
 )
 
@@ -92,6 +93,7 @@ var rules = []func(View) Decision{
 	finished,  // an attempt left what proves its step
 	outside,   // one was cut off after it reached out of the project
 	cutOff,    // one failed, or was cut off
+	stopped,   // nothing more is to begin
 	atWork,    // agents are at work, and no more may be
 	skipped,   // a person leaves a step out
 	until,     // a person wants to look here
@@ -142,6 +144,9 @@ func waiting(v View) Decision {
 	}
 	return nil
 }
+
+// stopped lets what is at work end, and begins nothing.
+func stopped(v View) Decision { return v.rest(v.Stop) }
 
 func answered(v View) Decision {
 	q := v.State.Asked
@@ -223,24 +228,26 @@ func due(v View) Decision {
 	}
 }
 
-// finished takes a step as done that something shows but the end of a program: its tick or
-// its commit, or the agent's own word, and with each a change in the project or the word that
-// none was needed. That a program ended without an error shows nothing.
 func wanting(v View) Decision {
 	for _, l := range v.dead() {
-		if l.Question != nil {
-			return EndAttempt{Step: l.Step, Outcome: Asking, Why: l.Question.Text}
+		if len(l.Questions) > 0 {
+			return EndAttempt{Step: l.Step, Outcome: Asking, Why: l.Questions[0].Text}
 		}
 	}
 	return nil
 }
 
+// finished takes a step as done that something shows but the end of a program: its tick or
+// its commit, or the agent's own word, and with each a change in the project or the word that
+// none was needed. That a program ended without an error shows nothing.
 func finished(v View) Decision {
 	for _, l := range v.dead() {
 		why := l.proof()
 		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
 		switch {
 		case why == "":
+		case i >= 0 && v.Steps[i].Verify && l.Verified == nil && v.Stop != "":
+			return v.rest(v.Stop) // its check is run when the work goes on
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil:
 			return Verify{l.Step}
 		case i >= 0 && v.Steps[i].Verify && !*l.Verified:
@@ -262,9 +269,9 @@ func finished(v View) Decision {
 func outside(v View) Decision {
 	for _, l := range v.dead() {
 		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
-		if l.Exit == nil && len(l.Facts.Outside) > 0 && (i < 0 || v.Steps[i].Policy != Rerun) {
+		if l.End.cut() && len(l.Reached) > 0 && (i < 0 || v.Steps[i].Policy != Rerun) {
 			return AskPerson{Divergence: Divergence{
-				Step: l.Step, Says: "the step is not finished", Shows: "it was cut off, and may have reached out: " + strings.Join(l.Facts.Outside, "; "),
+				Step: l.Step, Says: "the step is not finished", Shows: "it was cut off, and may have reached out: " + strings.Join(l.Reached, "; "),
 				Facts: l.Facts, Options: []Option{Onto, Keep, Again},
 			}}
 		}
@@ -281,14 +288,16 @@ func cutOff(v View) Decision {
 			if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step }); i >= 0 {
 				end.Account = v.Steps[i].Account
 			}
-		case l.Exit != nil && *l.Exit == 0 && !l.Changed:
+		case l.End == Well && !l.Changed:
 			end.Why = "its agent ended well, and changed nothing"
-		case l.Exit != nil && *l.Exit == 0:
+		case l.End == Well:
 			end.Why = "its agent ended well, and nothing says that the step is done"
-		case l.Exit != nil:
-			end.Why = fmt.Sprintf("its agent ended with %d", *l.Exit)
-		case l.Seen: // alone: that may be its own doing, and is counted
-			end.Why = "its agent was killed"
+		case l.End == Badly, l.End == Killed: // alone: that may be its own doing, and is counted
+			end.Why = l.Why
+		case l.End == Asked, l.End == Unable:
+			end.Outcome, end.Why = Paused, l.Why
+		case l.End == Full:
+			end.Outcome, end.Why = Cut, l.Why
 		default:
 			end.Outcome, end.Why = Cut, "it was cut off"
 		}
@@ -370,21 +379,21 @@ func ready(v View) Decision {
 	if s.Ask != nil {
 		return AskPerson{Of: s.Ask, Divergence: Divergence{Step: s.ID, Says: "the plan wants an answer", Shows: s.Ask.Text}}
 	}
-	if at, met := v.State.Limits[s.Account]; met && (at.IsZero() || v.Now.Before(at)) {
-		return v.restUntil("a usage limit was met", at)
+	if at := v.State.Limits[s.Account]; v.Now.Before(at) { // one whose end nobody knows is tried
+		return v.restUntil(Rest{Why: "a usage limit was met", Until: at, Limit: true})
 	}
 	past := v.State.Step(s.ID)
 	if at := past.Failed.Add(s.Backoff << max(0, past.Failures-1)); s.Backoff > 0 && past.Failures > 0 && v.Now.Before(at) {
-		return v.restUntil("step "+s.ID+" failed, and is tried again later", at)
+		return v.restUntil(Rest{Why: "step " + s.ID + " failed, and is tried again later", Until: at})
 	}
 	return StartStep{s}
 }
 
-func (v View) restUntil(why string, at time.Time) Decision {
+func (v View) restUntil(r Rest) Decision {
 	if v.alive() > 0 {
 		return WaitFor{}
 	}
-	return Rest{Why: why, Until: at}
+	return r
 }
 
 func skipped(v View) Decision {

@@ -44,7 +44,7 @@ func fold(t *testing.T, records ...core.Record) *core.State {
 }
 
 func TestNext(t *testing.T) {
-	one, zero, no, noon := 1, 0, false, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	no, noon := false, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	checked := []core.Step{{ID: "a", Verify: true}}
 	todo := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
 	half := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
@@ -62,6 +62,7 @@ func TestNext(t *testing.T) {
 		busy                 string
 		parallel             int
 		skip, until, others  string
+		stop                 string
 		unmade, reset, apart bool
 		want                 core.Decision
 	}{
@@ -70,29 +71,45 @@ func TestNext(t *testing.T) {
 		{name: "all done", records: []core.Record{start("a", 1), end("a", core.Done), start("b", 1), end("b", core.Done)}, steps: all, want: core.CloseRun{}},
 		{name: "an agent at work is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: &core.Look{Alive: true}, want: core.WaitFor{}},
 		{name: "a rebase is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}), busy: "a rebase", want: core.Rest{Why: "a rebase"}},
-		{name: "ended well", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+		{name: "ended well", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
-		{name: "ended badly", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit = &one }),
-			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended with 1"}},
+		{name: "ended badly", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why = core.Badly, "it ended with exit code 1" }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "it ended with exit code 1"}},
 		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
 			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
-		{name: "an agent that dies by itself has failed", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Seen = true }),
-			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent was killed"}},
+		{name: "an agent that dies by itself has failed", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why, l.Seen = core.Killed, "it was ended by SIGKILL", true }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "it was ended by SIGKILL"}},
 		{name: "and the step is begun again", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "cut off after its own tick", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked = true }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "the step is marked done, and its work is there"}},
-		{name: "cut off after a push", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }),
+		{name: "cut off after a push", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Reached = []string{"git push"} }),
 			want: core.AskPerson{}},
 		{name: "cut off after a push that does no harm twice", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.Rerun}},
-			look: look(func(l *core.Look) { l.Facts.Outside = []string{"git push"} }), want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
-		{name: "the same lines", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }), want: core.AskPerson{}},
-		{name: "an open question rests", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+			look: look(func(l *core.Look) { l.Reached = []string{"git push"} }), want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
+		{name: "killed after a push", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Reached = core.Killed, []string{"git push"} }), want: core.AskPerson{}},
+		{name: "failed after a push", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why, l.Reached = core.Badly, "x", []string{"git push"} }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "x"}},
+		{name: "stopped by us", records: []core.Record{start("a", 1)}, steps: todo, stop: "stop", look: look(func(l *core.Look) { l.End, l.Why = core.Asked, "it was asked to stop" }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Paused, Why: "it was asked to stop"}},
+		{name: "stopped by us with its proof", records: []core.Record{start("a", 1)}, steps: todo, stop: "stop", look: look(func(l *core.Look) { l.End, l.Word = core.Asked, true }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
+		{name: "no sign-in", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why = core.Unable, "sign in" }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Paused, Why: "sign in"}},
+		{name: "its session is full", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why = core.Full, "full" }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "full"}},
+		{name: "nothing begins once it is to stop", steps: todo, stop: "stop", want: core.Rest{Why: "stop"}},
+		{name: "and what is at work ends first", records: []core.Record{start("a", 1)}, steps: todo, stop: "stop", look: &core.Look{Alive: true}, want: core.WaitFor{}},
+		{name: "a check waits until the work goes on", records: []core.Record{start("a", 1)}, steps: checked, stop: "stop", look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
+			want: core.Rest{Why: "stop"}},
+		{name: "a limit whose end nobody knows is tried", records: []core.Record{start("a", 1), end("a", core.Limited)}, steps: todo, want: core.StartStep{Step: todo[0]}},
+		{name: "the same lines", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }), want: core.AskPerson{}},
+		{name: "an open question rests", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
 			want: core.Rest{Why: "question q is open"}},
-		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }),
+		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},
-		{name: "left to the user", records: []core.Record{start("a", 1), ask("a", core.Leave), answer("leave")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Torn = &zero, true, []string{"f"} }),
+		{name: "left to the user", records: []core.Record{start("a", 1), ask("a", core.Leave), answer("leave")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person took over files", Leave: []string{"f"}}},
-		{name: "again", records: []core.Record{start("a", 1), ask("a", core.Again), answer("again")}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+		{name: "again", records: []core.Record{start("a", 1), ask("a", core.Again), answer("again")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
 			want: core.UndoStep{Step: "a", Why: "a person wants it done again"}},
 		{name: "three failures", records: []core.Record{start("a", 1), end("a", core.Failed), start("a", 2), end("a", core.Failed), start("a", 3), end("a", core.Failed)}, steps: todo, want: core.AskPerson{}},
 		{name: "the user ticked it", steps: half, want: core.AdoptStep{Step: "a"}},
@@ -101,18 +118,18 @@ func TestNext(t *testing.T) {
 		{name: "after an undo it starts", records: []core.Record{start("a", 1), end("a", core.Done), {Undo: &core.Undo{Step: "a"}}}, steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "a need that is nowhere", steps: []core.Step{{ID: "a", Status: core.Todo, Needs: []string{"z"}}}, want: core.Rest{Why: "step a waits for steps that are not in the plan"}},
 		{name: "a limit is waited for", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Limited, Until: noon}}}, steps: todo,
-			want: core.Rest{Why: "a usage limit was met", Until: noon}},
+			want: core.Rest{Why: "a usage limit was met", Until: noon, Limit: true}},
 		{name: "a limit that is over", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Limited, Until: noon.Add(-2 * time.Hour)}}}, steps: todo,
 			want: core.StartStep{Step: todo[0]}},
 		{name: "a limit of another account", records: []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Limited, Account: "x", Until: noon}}}, steps: todo,
 			want: core.StartStep{Step: todo[0]}},
-		{name: "ended by a limit", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Limit, l.LimitEnds = &zero, "usage limit", noon }),
+		{name: "ended by a limit", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Limit, l.LimitEnds = core.Badly, "usage limit", noon }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Limited, Why: "usage limit", Until: noon}},
-		{name: "its agent asks", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Question = &zero, &core.Question{Text: "which?"} }),
+		{name: "its agent asks", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Questions = core.Well, []core.Question{{Text: "which?"}} }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Asking, Why: "which?"}},
-		{name: "a check comes first", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Exit, l.Word = &zero, true }),
+		{name: "a check comes first", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
 			want: core.Verify{Step: "a"}},
-		{name: "a check that fails", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Exit, l.Word, l.Verified, l.Check = &zero, true, &no, "2 tests" }),
+		{name: "a check that fails", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.End, l.Word, l.Verified, l.Check = core.Well, true, &no, "2 tests" }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its check failed: 2 tests"}},
 		{name: "a step that is a question", steps: []core.Step{{ID: "a", Ask: &core.Question{Text: "go?"}}}, want: core.AskPerson{}},
 		{name: "five cut-offs", records: []core.Record{start("a", 1), end("a", core.Cut), start("a", 2), end("a", core.Cut), start("a", 3), end("a", core.Cut),
@@ -130,7 +147,7 @@ func TestNext(t *testing.T) {
 			want: core.UndoStep{Step: "a", Why: "a person says that it is not done", Keep: true}},
 		{name: "an option that is none", records: []core.Record{ask("a", core.Open), answer("x")}, steps: todo, want: core.Rest{Why: `"x" is no option of question q`}},
 		{name: "a limit has the step's account", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "z"}, {ID: "a", Account: "acme"}},
-			look: look(func(l *core.Look) { l.Exit, l.Limit = &zero, "limit" }), want: core.EndAttempt{Step: "a", Outcome: core.Limited, Why: "limit", Account: "acme"}},
+			look: look(func(l *core.Look) { l.End, l.Limit = core.Badly, "limit" }), want: core.EndAttempt{Step: "a", Outcome: core.Limited, Why: "limit", Account: "acme"}},
 		{name: "a pause after a failure", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: time.Hour}},
 			want: core.Rest{Why: "step a failed, and is tried again later", Until: noon.Add(-30 * time.Minute)}},
 		{name: "a longer pause after two", records: []core.Record{start("a", 1), end("a", core.Failed), start("a", 2), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: time.Hour}},
@@ -155,15 +172,15 @@ func TestNext(t *testing.T) {
 		{name: "on a branch without the work", records: []core.Record{start("a", 1), end("a", core.Done)}, apart: true, steps: half, want: core.AskPerson{}},
 		{name: "waiting for the branch", records: []core.Record{start("a", 1), end("a", core.Done), ask("", core.Wait, core.On), answer("wait")}, apart: true, steps: half, want: core.Rest{Why: "it waits for main"}},
 		{name: "back on the branch", records: []core.Record{start("a", 1), end("a", core.Done), ask("", core.Wait, core.On), answer("wait")}, steps: half, want: core.StartStep{Step: half[1]}},
-		{name: "the word of an agent that changed nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Changed = &zero, true, false }),
+		{name: "the word of an agent that changed nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Changed = core.Well, true, false }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended well, and changed nothing"}},
-		{name: "the word that nothing needed to change", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit, l.Word, l.Nothing, l.Changed = &zero, true, true, false }),
+		{name: "the word that nothing needed to change", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Nothing, l.Changed = core.Well, true, true, false }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
-		{name: "no word", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Exit = &zero }),
+		{name: "no word", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End = core.Well }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended well, and nothing says that the step is done"}},
-		{name: "a tick and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Exit, l.Ticked = &one, true }),
-			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended with 1"}},
-		{name: "a commit and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Exit, l.Committed = &one, true }),
+		{name: "a tick and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.End, l.Why, l.Ticked = core.Badly, "it ended with exit code 1", true }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "it ended with exit code 1"}},
+		{name: "a commit and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.End, l.Committed = core.Badly, true }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its commit is there"}},
 		{name: "the tick of a review", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked, l.Judges, l.Changed = true, true, false }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "the step is marked done, and its work is there"}},
@@ -182,7 +199,7 @@ func TestNext(t *testing.T) {
 			if c.unmade {
 				state.Due = &core.Record{Seq: 3, End: &core.End{Step: "a"}}
 			}
-			got := core.Next(core.View{Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Steps: c.steps, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
+			got := core.Next(core.View{Stop: c.stop, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Steps: c.steps, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
 				if len(a.Divergence.Options) == 0 && a.Of == nil || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)
@@ -248,8 +265,17 @@ func TestFold(t *testing.T) {
 			func(s *core.State) bool { return s.Asked != nil && len(s.Open) == 0 }},
 		{"and its answer", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Asking, Ask: &core.Ask{ID: "q", Of: &core.Question{Text: "which?"}, Divergence: core.Divergence{Step: "a"}}}}, {Answer: &core.Answer{ID: "q", Text: "blue"}}},
 			func(s *core.State) bool {
-				return s.Asked == nil && s.Step("a").Answers[0] == core.Said{Question: "which?", Answer: "blue"}
+				return s.Asked == nil && reflect.DeepEqual(s.Step("a").Answers[0], core.Said{Question: "which?", Answer: "blue"})
 			}},
+		{"several questions are asked one by one", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Asking, Session: "s", Ask: &core.Ask{ID: "q", Of: &core.Question{Text: "1?"}, More: []core.Question{{Text: "2?"}, {Text: "3?"}}, Divergence: core.Divergence{Step: "a"}}}},
+			{Answer: &core.Answer{ID: "q", Text: "x"}}, {Answer: &core.Answer{ID: "q.2", Text: "y"}}},
+			func(s *core.State) bool {
+				return s.Asked.ID == "q.3" && s.Asked.Of.Text == "3?" && len(s.Step("a").Answers) == 2 && s.Step("a").Session == "s"
+			}},
+		{"what is paused counts for nothing", []core.Record{start("a", 1), end("a", core.Paused)}, func(s *core.State) bool {
+			p := s.Step("a")
+			return p.Failures == 0 && p.Cuts == 0 && p.First.Step == "a"
+		}},
 		{"an undo begins anew, and counts on", []core.Record{start("a", 1), failed, second, {Undo: &core.Undo{Step: "a"}}}, func(s *core.State) bool {
 			p := s.Step("a")
 			return p.Attempts == 2 && p.Failures == 0 && len(s.Open) == 0 && p.First.Step == ""

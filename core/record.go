@@ -1,6 +1,11 @@
 package core
 
-import "time"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // World is the id of a git tree: all files of the project that git does not ignore.
 // A file larger than the limit of package world stands in it by size and time instead
@@ -74,6 +79,7 @@ const (
 	Failed  Outcome = "failed"
 	Cut     Outcome = "cut"     // killed, with the engine or while none was there
 	Limited Outcome = "limited" // ended by a usage limit: no fault of its own
+	Paused  Outcome = "paused"  // stopped because somebody asked, or not ready to begin: it counts for nothing
 	Asking  Outcome = "asking"  // its agent needs an answer to go on
 	Passed  Outcome = "skipped" // a person left it out: nothing was done, and nothing is to be done
 )
@@ -94,6 +100,8 @@ type End struct {
 	Marked []string `json:"marked,omitempty"`
 	// Ask is the question of an agent that cannot go on without an answer.
 	Ask *Ask `json:"ask,omitempty"`
+	// Session is that of its agent, where the next attempt may continue it.
+	Session string `json:"session,omitempty"`
 	// Account and Until are, for a limit, what it applies to, and when it is over if that is
 	// known.
 	Account string    `json:"account,omitempty"`
@@ -105,8 +113,22 @@ type End struct {
 type Ask struct {
 	ID         string `json:"id"`
 	Divergence `json:"divergence"`
-	// Of is the question of an agent or a plan: the answer to it is text.
-	Of *Question `json:"of,omitempty"`
+	// Of is the question of an agent or a plan: the answer to it is text. More are asked after
+	// it, one by one.
+	Of   *Question  `json:"of,omitempty"`
+	More []Question `json:"more,omitempty"`
+}
+
+// next gives the question that is asked once this one is answered, nil if there is none.
+func (a *Ask) next() *Ask {
+	if len(a.More) == 0 {
+		return nil
+	}
+	id, n, _ := strings.Cut(a.ID, ".")
+	count, _ := strconv.Atoi(n)
+	out := *a
+	out.ID, out.Of, out.More, out.Shows = fmt.Sprintf("%s.%d", id, max(count, 1)+1), &a.More[0], a.More[1:], a.More[0].Text
+	return &out
 }
 
 // Answer is what a person chose.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +31,8 @@ type Past struct {
 	Failures int       `json:"failures,omitempty"` // in a row
 	Cuts     int       `json:"cuts,omitempty"`     // likewise
 	Failed   time.Time `json:"failed,omitzero"`    // when it last did
+	Why      string    `json:"why,omitempty"`      // and why
+	Session  string    `json:"session,omitempty"`  // of its last attempt, which the next one may continue
 	Answers  []Said    `json:"answers,omitempty"`  // what a person said to questions of its agents
 	First    Start     `json:"first,omitzero"`     // whose work the next attempt continues; no step if none
 	Left     World     `json:"left,omitempty"`     // the world its last attempt ended in
@@ -45,8 +48,10 @@ func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Mar
 
 // Said is a question and what a person answered.
 type Said struct {
-	Question string `json:"question"`
-	Answer   string `json:"answer"`
+	ID       string          `json:"id,omitempty"` // what who asked calls it
+	Question string          `json:"question"`
+	Answer   string          `json:"answer"`
+	Grant    json.RawMessage `json:"grant,omitempty"` // what the answer may allow
 }
 
 // Step gives what the records say of a step; it is never nil.
@@ -93,8 +98,9 @@ func (s *State) Fold(r Record) error {
 		switch {
 		case s.Asked.Of != nil:
 			p := s.past(s.Asked.Step)
-			p.Answers = append(p.Answers, Said{s.Asked.Of.Text, r.Answer.Text})
-			s.Asked, s.Said = nil, ""
+			of := s.Asked.Of
+			p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
+			s.Asked, s.Said = s.Asked.next(), ""
 		case s.Said == On.Key:
 			s.At = r.Answer.Head
 			s.Asked, s.Said = nil, ""
@@ -147,7 +153,7 @@ func (s *State) end(e End, at time.Time) error {
 	if e.Before != "" {
 		p.First.Before = e.Before
 	}
-	p.Title, p.Left, p.Marked = e.Title, e.After, ""
+	p.Title, p.Left, p.Marked, p.Session = e.Title, e.After, "", e.Session
 	for _, other := range e.Marked {
 		s.past(other).Marked = e.Step
 	}
@@ -157,7 +163,7 @@ func (s *State) end(e End, at time.Time) error {
 	switch e.Outcome {
 	case Failed:
 		p.Failures++
-		p.Failed = at
+		p.Failed, p.Why = at, e.Why
 	case Cut:
 		p.Cuts++
 	case Limited:
@@ -171,7 +177,7 @@ func (s *State) end(e End, at time.Time) error {
 		if !p.Done && e.Move != nil {
 			p.Before, p.After = e.Move.Base, e.Move.To
 		}
-		p.Done, p.Failures, p.Cuts, p.First, p.Left = true, 0, 0, Start{}, ""
+		p.Done, p.Failures, p.Cuts, p.Why, p.First, p.Left = true, 0, 0, "", Start{}, ""
 	}
 	return nil
 }

@@ -30,14 +30,35 @@ type View struct {
 	Until string
 	// Tries is how often a step may fail in a row before a person is asked.
 	Tries int
+	// Stop says why nothing is begun any more, "" if it may be: a person wants to stop, or what
+	// an attempt needs is not there. What is over is still recorded.
+	Stop string
 }
+
+// Ending is how an agent ended.
+type Ending string
+
+// Endings.
+const (
+	Gone   Ending = ""       // nobody saw it: it was cut off together with its engine, or its keeper
+	Well   Ending = "well"   // by itself, without an error
+	Badly  Ending = "badly"  // by itself, with an error, or it could not be started
+	Killed Ending = "killed" // by somebody else, or by us because it took too long
+	Asked  Ending = "asked"  // by us, because we were asked to
+	Unable Ending = "unable" // it needs what no answer can give: a sign-in, a key
+	Full   Ending = "full"   // its session is used up, or was not found
+)
+
+// cut reports whether it did not come to its end by itself: what it was doing may be half done.
+func (e Ending) cut() bool { return e == Gone || e == Killed || e == Asked }
 
 // Look is what is to be seen of an attempt.
 type Look struct {
 	Step  string
 	Alive bool // a process of it holds its lease; nothing else is known yet
-	Exit  *int // how it ended; nil if it was killed
-	Seen  bool // an engine was there when it ended: it was not killed together with it
+	End   Ending
+	Why   string // it ended so, in words
+	Seen  bool   // an engine was there when it ended: it was not killed together with it
 	Now   World
 	Facts Facts
 
@@ -53,8 +74,13 @@ type Look struct {
 	// that is not known.
 	Limit     string
 	LimitEnds time.Time
-	// Question is what its agent wants to know before it goes on.
-	Question *Question
+	// Questions are what its agent wants to know before it goes on.
+	Questions []Question
+	// Session is that of its agent, if the next attempt can continue it.
+	Session string
+	// Reached are calls that reached out of the project and that whoever goes on does not know
+	// the result of. Facts.Outside has all that reached out.
+	Reached []string
 	// Verified is what the step's check says of Now; nil if it was not asked. Check are its last
 	// words.
 	Verified *bool
@@ -75,15 +101,15 @@ type Look struct {
 	Torn []string
 }
 
-// proof says what shows that the step is done, "" if nothing does. What a program says with
-// an exit code other than zero counts for nothing, but its tick and its commit are there.
+// proof says what shows that the step is done, "" if nothing does. The tick of a program that
+// ended with an error counts for nothing, but its commit is there.
 func (l *Look) proof() string {
-	switch ended := l.Exit != nil; {
+	switch {
 	case l.Limit != "":
 		return ""
 	case l.Committed:
 		return "its commit is there"
-	case l.Ticked && (l.Changed || l.Judges) && (!ended || *l.Exit == 0):
+	case l.Ticked && (l.Changed || l.Judges) && l.End != Badly:
 		return "the step is marked done, and its work is there"
 	case l.Word && (l.Changed || l.Nothing || l.Ticked && l.Judges):
 		return "its agent says so, and its work is there"

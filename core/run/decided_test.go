@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"reprise/core"
+	"reprise/core/hands"
 	"reprise/core/run"
 	"reprise/internal/sample"
 )
@@ -107,10 +109,11 @@ func TestC3_exit_0_alone_is_not_done(t *testing.T) {
 		done    bool
 	}{
 		"usage limit reached":                   {`echo "usage limit reached"`, false, false},
+		"a word and an error":                   {`echo x >>f; ` + says("done") + `; exit 1`, false, false},
 		"a change without a word":               {`echo x >>f`, false, false},
-		"a word without a change":               {`echo done >$REPRISE_REPLY`, false, false},
-		"a word and a change":                   {`echo x >>f; echo done >$REPRISE_REPLY`, false, true},
-		"the word that nothing needs to change": {`echo nothing >$REPRISE_REPLY`, false, true},
+		"a word without a change":               {says("done"), false, false},
+		"a word and a change":                   {`echo x >>f; ` + says("done"), false, true},
+		"the word that nothing needs to change": {says("nothing"), false, true},
 		"a plain command that changes nothing":  {`true`, true, false},
 		"a plain command":                       {`echo x >>f`, true, true},
 	} {
@@ -118,7 +121,9 @@ func TestC3_exit_0_alone_is_not_done(t *testing.T) {
 			dir, _ := project(t, 1)
 			e := open(t, dir, c.command)
 			defer e.Close()
-			e.ExitSays, e.Tries = c.says, 1
+			if e.Tries = 1; !c.says {
+				e.Config.Work = asks(c.command, os.Environ())
+			}
 			if c.done {
 				work(t, e, "the run is over")
 			} else {
@@ -231,7 +236,7 @@ func TestC17_cut_off_attempts_count(t *testing.T) {
 	dir, _ := project(t, 1)
 	for range 20 {
 		cmd := exec.Command(self())
-		cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND=echo x >>f; kill -9 $PPID; kill -9 -$$")
+		cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND=echo x >>f; kill -9 $ENGINE; sleep 60")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		out, err := cmd.CombinedOutput()
 		if err == nil {
@@ -292,22 +297,13 @@ func TestC7_runs_of_one_checkout_wait_for_each_other(t *testing.T) {
 			put(t, dir, "B.md", "- [ ] b1: other\n")
 			shell(t, dir, `git add .; git commit -q -m b`)
 			if name == "still alive" {
-				cmd := exec.Command(self())
-				cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND="+c.first)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				for read(t, dir, "ready") == "" {
-					time.Sleep(5 * time.Millisecond)
-				}
-				cmd.Process.Kill()
-				cmd.Wait()
-				defer shell(t, dir, "kill -9 -$(cat .reprise/runs/run/attempts/*/pid)")
+				outlived(t, dir, c.first, "ready")
+				defer hands.At(filepath.Join(dir, ".reprise/runs/run"), "s01", 1).Stop(0)
 			} else {
 				killed(t, dir, c.first, "ready")
 			}
 			cfg := config(dir)
-			cfg.Run, cfg.Plan, cfg.Command, cfg.Env = "other", "B.md", `echo b >b`, os.Environ()
+			cfg.Run, cfg.Plan, cfg.Work = "other", "B.md", does(`echo b >b`, os.Environ())
 			e, err := run.Open(context.Background(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -378,7 +374,7 @@ func TestC20_steps_side_by_side(t *testing.T) {
 				test -e $ORACLE_OUT/go || { test $ORACLE_KILL = true && sleep 60; }; pwd >>$ORACLE_OUT/where; echo whole >>work-$REPRISE_STEP; echo $REPRISE_STEP >>$ORACLE_OUT/effect`
 			t.Setenv("ORACLE_KILL", fmt.Sprint(kill))
 			cfg := config(dir)
-			cfg.Parallel, cfg.Command = 2, command
+			cfg.Parallel, cfg.Work = 2, does(command, os.Environ())
 			if kill {
 				ctx, stop := context.WithCancel(context.Background())
 				e, err := run.Open(ctx, cfg)
@@ -391,13 +387,12 @@ func TestC20_steps_side_by_side(t *testing.T) {
 					}
 					stop()
 				}()
-				if _, err := e.Work(ctx); err == nil {
-					t.Fatal("it was not interrupted")
+				if rest, err := e.Work(ctx); err != nil || rest.Why != "it was stopped" {
+					t.Fatalf("%+v, %v", rest, err)
 				}
 				e.Close()
-				shell(t, dir, "for p in .reprise/runs/run/attempts/*/pid; do kill -9 -$(cat $p) 2>/dev/null; done; touch $ORACLE_OUT/go")
+				shell(t, dir, "touch $ORACLE_OUT/go")
 			}
-			cfg.Env = os.Environ()
 			e, err := run.Open(context.Background(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -433,9 +428,11 @@ func TestC20_steps_side_by_side(t *testing.T) {
 // is done; a person leaves a step out, and wants to look after another.
 func TestQuestions_checks_and_choices(t *testing.T) {
 	dir, _ := project(t, 3)
-	e := open(t, dir, `echo x >>f; case "$REPRISE_BRIEF" in *"The answer: blue"*) echo y >>g; echo done >$REPRISE_REPLY;; *) echo "ask which colour?" >$REPRISE_REPLY;; esac`)
+	e := open(t, dir, "")
 	defer e.Close()
-	e.ExitSays, e.Until, e.Skip = false, "s01", map[string]bool{"s02": true}
+	e.Until, e.Skip = "s01", map[string]bool{"s02": true}
+	e.Config.Work = asks(`echo x >>f; case "$REPRISE_BRIEF" in *"The answer: blue"*"The answer: big"*) echo y >>g; `+says("done")+`;;
+		*) echo '{"outcome":"question","questions":[{"text":"which colour?"},{"text":"which size?","options":["big","small"]}]}' >$REPRISE_RESULT;; esac`, os.Environ())
 	work(t, e, "is open")
 	q := e.Journal.State.Asked
 	if q.Of == nil || q.Of.Text != "which colour?" {
@@ -444,12 +441,19 @@ func TestQuestions_checks_and_choices(t *testing.T) {
 	if err := e.Answer(q.ID, "blue"); err != nil {
 		t.Fatal(err)
 	}
+	work(t, e, "is open")
+	if q = e.Journal.State.Asked; q.Of.Text != "which size?" {
+		t.Fatalf("%+v", q)
+	}
+	if err := e.Answer(q.ID, "big"); err != nil {
+		t.Fatal(err)
+	}
 	work(t, e, "s01 is done, as you wanted")
 	if got := shell(t, dir, `git status --porcelain; git show --format= --name-only HEAD`); got != "PLAN.md\nf\ng\n" && got != "PLAN.md\n" {
 		t.Errorf("%s", got)
 	}
 	e.Until = ""
-	e.Command = "echo x >>h; echo done >$REPRISE_REPLY"
+	e.Config.Work = asks("echo x >>h; "+says("done"), os.Environ())
 	work(t, e, "the run is over")
 	if got := read(t, dir, "PLAN.md"); strings.Contains(got, "[ ]") {
 		t.Errorf("%s", got)

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
+	"reprise"
 	"reprise/core"
 	"reprise/core/hands"
 	"reprise/core/world"
@@ -16,10 +18,10 @@ import (
 
 // start begins an attempt. The record comes before the agent: one that nobody recorded
 // cannot exist.
-func (e *Engine) start(ctx context.Context, step core.Step) error {
+func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	past := e.state().Step(step.ID)
 	if e.Parallel > 1 {
-		return e.startOwn(ctx, step, past)
+		return e.startOwn(ctx, stop, step, past)
 	}
 	now, err := e.now(ctx)
 	if err != nil {
@@ -30,10 +32,8 @@ func (e *Engine) start(ctx context.Context, step core.Step) error {
 		return err
 	}
 	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head}
-	brief := e.brief(step, past)
 	if first := past.First; first.Step != "" { // it continues what is there
 		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
-		brief += "\nAn attempt before you did not finish it. What it left is in the project: look at it, and continue."
 		if past.Left != now { // the user was here in the meantime
 			if s.Before, _, err = e.Repo.Merge(ctx, past.Left, first.Before, now); err != nil {
 				return err
@@ -42,33 +42,46 @@ func (e *Engine) start(ctx context.Context, step core.Step) error {
 	} else if s.Staged, err = e.Repo.Staged(ctx); err != nil {
 		return err
 	}
+	return e.begin(ctx, stop, step, &s, now, e.Dir)
+}
+
+// begin asks who does an attempt, records that it begins, and starts it. Where nobody can, the
+// run rests, and nothing happened.
+func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start, now core.World, dir string) (err error) {
+	a, past := e.attempt(s), e.state().Step(step.ID)
+	as := Assignment{
+		Step: step, Attempt: s.Attempt, Dir: dir, Key: e.Run + "/" + step.ID, Result: a.ReplyFile(),
+		Continues: past.First.Step != "", Answers: past.Answers, Failure: past.Why, Session: past.Session,
+	}
+	if as.Session != "" {
+		as.CLI = hands.At(e.dir, step.ID, past.Attempts).Session().CLI
+	}
+	by, job, err := e.Config.Work(stop, as)
+	if err != nil {
+		e.stop = "step " + step.ID + " cannot be started: " + err.Error()
+		return nil //nolint:nilerr // it is why the run rests
+	}
 	if s.Move, err = e.marked(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}); err != nil {
 		return err
 	}
-	if err := e.do(ctx, core.Record{Start: &s}); err != nil {
+	if err := e.do(ctx, core.Record{Start: s}); err != nil {
 		return err
 	}
 	e.at = ""
-	return e.launch(&s, e.Dir, brief)
-}
-
-// brief is what the agent of a step is told.
-func (e *Engine) brief(step core.Step, past *core.Past) string {
-	text := "Do this step: " + step.Title
-	for _, said := range past.Answers {
-		text += "\nYou asked: " + said.Question + "\nThe answer: " + said.Answer
+	p := Progress{Kind: Began, Step: s.Step, Title: s.Title, Attempt: s.Attempt, Log: a.Log()}
+	e.Tell(p)
+	job.Run, job.Step, job.Attempt, job.Key, job.Dir, job.Project = e.Run, s.Step, s.Attempt, as.Key, dir, e.Dir
+	if job.Token == "" {
+		job.Token = reprise.AttemptToken(e.dir, fmt.Sprint(e.state().Seq), as.Key)
 	}
-	return text
-}
-
-// launch starts the agent of an attempt that is on record.
-func (e *Engine) launch(s *core.Start, dir, brief string) error {
-	e.Tell("%s started, attempt %d", s.Step, s.Attempt)
-	env := append(slices.Clone(e.Env), "REPRISE_BRIEF="+brief, "REPRISE_RUN="+e.Run, "REPRISE_STEP="+s.Step, fmt.Sprintf("REPRISE_ATTEMPT=%d", s.Attempt))
-	a := e.attempt(s)
-	ended, err := a.Start(e.Command, dir, env)
+	job.Line = func(text string) {
+		p := p
+		p.Kind, p.Text = Said, text
+		e.Tell(p)
+	}
+	child, err := a.Start(stop, e.Hard, by, job)
 	if err == nil {
-		e.child[a] = ended
+		e.child[a] = child
 	}
 	return err
 }
@@ -82,38 +95,67 @@ func (e *Engine) now(ctx context.Context) (core.World, error) {
 	return e.Repo.Take(ctx)
 }
 
-// wait waits for one of the attempts at work to end.
-func (e *Engine) wait(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	type end struct {
-		of  hands.Attempt
-		err error
-	}
-	ends, n := make(chan end), 0
-	for _, open := range e.state().Open {
-		a := e.attempt(open)
-		if e.seen[a] {
-			continue
+// Of waiting: how often an attempt of another engine is looked at, how long it has to end with
+// its engine before it is stopped, and how long it may take to stop.
+const (
+	lookEvery = 100 * time.Millisecond
+	orphaned  = time.Second
+	grace     = 10 * time.Second
+)
+
+// wait waits until one of the attempts at work has ended. It reports false where the work is to
+// stop, and none of them is ours.
+func (e *Engine) wait(stop context.Context) bool {
+	e.at = ""
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for began, beat := time.Now(), (time.Time{}); ; {
+		now, ours := time.Now(), make([]<-chan struct{}, 2)
+		for _, open := range e.state().Open {
+			a := e.attempt(open)
+			c := e.child[a]
+			switch over := false; {
+			case e.seen[a]:
+				continue
+			case c != nil:
+				if over, _ = c.Over(); !over {
+					ours = append(ours, c.Done())
+				}
+				e.seen[a] = over
+			default:
+				_, over = a.Result()
+				e.seen[a] = over || !a.Alive()
+				if !e.seen[a] && e.StopOrphans && now.Sub(began) > orphaned {
+					e.notice(open.Step, "what is left of its agent is stopped", a.Stop(grace))
+				}
+			}
+			if e.seen[a] {
+				return true
+			}
+			if now.Sub(beat) > time.Second {
+				a.Beat(now)
+			}
 		}
-		n++
-		go func() {
-			err := a.Wait(ctx, e.child[a])
-			ends <- end{a, err}
-		}()
-	}
-	var first end
-	for i := range n {
-		got := <-ends
-		if i == 0 {
-			first = got
-			stop()
+		if now.Sub(beat) > time.Second {
+			beat = now
 		}
-		if got.err == nil {
-			e.seen[got.of] = true
+		if len(ours) == 2 && stop.Err() != nil {
+			return false
+		}
+		select { // of more than two at work the others are seen by the clock
+		case <-ours[len(ours)-1]:
+		case <-ours[len(ours)-2]:
+		case <-tick.C:
 		}
 	}
-	return first.err
+}
+
+// notice tells a person what he should know.
+func (e *Engine) notice(step, text string, err error) {
+	if err != nil {
+		text += ": " + err.Error()
+	}
+	e.Tell(Progress{Kind: Noticed, Step: step, Text: text})
 }
 
 // end records how the open attempt ended. If it is done, the step's commit follows from that.
@@ -125,6 +167,9 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		return err
 	}
 	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked, Account: d.Account, Until: d.Until}
+	if d.Outcome != core.Done {
+		end.Session = look.Session
+	}
 	if d.Outcome == core.Failed {
 		from := now
 		if open.Place != core.Here {
@@ -149,11 +194,23 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
 	}
-	e.Tell("%s %s: %s", open.Step, d.Outcome, d.Why)
-	if d.Outcome == core.Asking {
-		end.Ask = &core.Ask{ID: e.questionID(), Of: look.Question, Divergence: core.Divergence{Step: open.Step, Says: "its agent asks", Shows: look.Question.Text, Facts: look.Facts}}
+	if q := look.Questions; d.Outcome == core.Asking {
+		end.Ask = &core.Ask{ID: e.questionID(), Of: &q[0], More: q[1:], Divergence: core.Divergence{Step: open.Step, Says: "its agent asks", Shows: q[0].Text, Facts: look.Facts}}
 	}
-	return e.do(ctx, core.Record{End: end})
+	if d.Outcome == core.Paused || d.Outcome == core.Limited && d.Until.IsZero() {
+		e.stop = d.Why // as long as this engine works: the next one tries again
+	}
+	a := e.attempt(open)
+	p := Progress{Kind: Resolved, Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: string(d.Outcome), Text: d.Why, Until: d.Until, Log: a.Log()}
+	if c := e.child[a]; c != nil {
+		_, err = c.Over()
+		p.Kind, p.Took = Ended, time.Since(c.Began)
+		delete(e.child, a)
+	}
+	if err = errors.Join(err, e.do(ctx, core.Record{End: end})); err == nil {
+		e.Tell(p)
+	}
+	return err
 }
 
 func (e *Engine) questionID() string { return fmt.Sprintf("q%d", e.state().Seq+1) }
@@ -183,18 +240,28 @@ func (e *Engine) answerText(q *core.Ask, text string) error {
 }
 
 // verify runs the check of a step where its attempt worked. What it says holds for the world
-// that it saw.
-func (e *Engine) verify(ctx context.Context, step string) error {
-	open := e.state().OpenOf(step)
+// that it leaves. Where it is stopped it says nothing, and is run again.
+func (e *Engine) verify(stop context.Context, step string, steps []core.Step) error {
+	open, ctx := e.state().OpenOf(step), context.WithoutCancel(stop)
 	repo, err := e.place(ctx, open.Place)
 	if err != nil {
 		return err
 	}
-	now, err := repo.Take(ctx)
-	if err != nil {
-		return err
+	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step })
+	by, job, ok := e.Check(steps[i])
+	if !ok {
+		return fmt.Errorf("step %s wants a check, and none is known", step)
 	}
-	return e.attempt(open).Check(ctx, e.Check, filepath.Join(repo.Top, filepath.FromSlash(e.below)), e.Env, string(now))
+	job.Run, job.Step, job.Attempt, job.Role, job.Project = e.Run, step, open.Attempt, "verify", e.Dir
+	job.Dir = filepath.Join(repo.Top, filepath.FromSlash(e.below))
+	said, err := e.attempt(open).Check(stop, e.Hard, by, job, func() (string, error) {
+		now, err := repo.Take(ctx)
+		return string(now), err
+	})
+	if !said {
+		e.stop = "the check of step " + step + " was stopped"
+	}
+	return err
 }
 
 // done gives the move that marks a step done and commits what changed since a world.
@@ -216,7 +283,7 @@ func (e *Engine) done(ctx context.Context, step string, steps []core.Step, befor
 		return nil, err
 	}
 	for _, w := range why {
-		e.Tell("%s: not committed: %s", step, w)
+		e.notice(step, "not committed: "+w, nil)
 	}
 	return m, nil
 }
@@ -326,7 +393,9 @@ func (e *Engine) ask(a core.AskPerson) error {
 		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
 	}
 	id := e.questionID()
-	e.Tell("%s? %s; %s", id, d.Says, d.Shows)
 	_, err := e.append(core.Record{Ask: &core.Ask{ID: id, Divergence: d, Of: a.Of}})
+	if err == nil {
+		e.Tell(Progress{Kind: Question, Step: d.Step, Text: d.Says + "; " + d.Shows})
+	}
 	return err
 }

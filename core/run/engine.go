@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/agent"
 	"reprise/core"
 	"reprise/core/hands"
 	"reprise/core/journal"
@@ -26,19 +27,65 @@ type Config struct {
 	Run        string // the id of the run
 	Plan       string // its file, relative to the project
 	Convention core.Convention
-	Command    string   // starts the agent, in a shell
-	Env        []string // of the agent
-	Check      string   // a command of the shell that says whether a step is done, for those that want it
-	Skip       map[string]bool
-	Until      string
-	Parallel   int // attempts side by side, each in a worktree of its own; one in the project if less than two
-	Tries      int // failures in a row before a person is asked; 3 if zero
-	// ExitSays says that the agent is a plain command: that it ended without an error is its
-	// word that the step is done. Of an agent that talks to a model it is not.
-	ExitSays bool
-	Now      func() time.Time
-	Tell     func(format string, args ...any)
+	// Work says who does an attempt, and fills in the job: the prompt, the environment, what it
+	// may do, the session. An error means that nothing was started: the run rests with it.
+	Work func(ctx context.Context, a Assignment) (agent.Agent, agent.Job, error)
+	// Check is the command that says whether a step is done, for those that want it.
+	Check    func(step core.Step) (by agent.Agent, job agent.Job, ok bool)
+	Skip     map[string]bool
+	Until    string
+	Parallel int // attempts side by side, each in a worktree of its own; one in the project if less than two
+	Tries    int // failures in a row before a person is asked; 3 if zero
+	// Patient waits for the end of a usage limit instead of resting until then.
+	Patient bool
+	// Hard, once closed, kills the agents that the end of a context only asks to stop.
+	Hard <-chan struct{}
+	// StopOrphans stops what outlived its engine and its keeper, instead of waiting for it.
+	StopOrphans bool
+	Hide        func(text string) string // takes the secrets of the project out of a text; nil for none
+	Now         func() time.Time
+	Tell        func(Progress) // may be called by several goroutines; nil for nobody
 }
+
+// Assignment is one attempt, for whoever knows agents.
+type Assignment struct {
+	Step      core.Step
+	Attempt   int
+	Dir       string // absolute, where it works
+	Key       string // the value of the trailer of its commits
+	Result    string // absolute, where it may leave its reply
+	Continues bool   // an earlier attempt left work there
+	// Session is the one of the attempt before, of CLI, that can be continued; "" if none can. A
+	// new one is told what the one before left, by Continues, Failure and Answers.
+	Session, CLI string
+	Answers      []core.Said
+	Failure      string // why the last attempt failed, "" if it did not
+}
+
+// Progress is one thing that happens while a run is worked on.
+type Progress struct {
+	Kind          Kind
+	Step, Title   string
+	Attempt       int
+	Text, Outcome string
+	Until         time.Time
+	Took          time.Duration
+	Log           string // absolute
+}
+
+// Kind says what a Progress is about.
+type Kind string
+
+// The kinds, by the words of the board.
+const (
+	Began    Kind = "started"
+	Said     Kind = "line"     // the last line of an agent
+	Ended    Kind = "ended"    // an attempt of ours
+	Resolved Kind = "resolved" // one that an earlier engine left
+	Waits    Kind = "waiting"  // for a time
+	Question Kind = "question"
+	Noticed  Kind = "notice"
+)
 
 // Engine has a run, alone. Close gives it back.
 type Engine struct {
@@ -46,12 +93,13 @@ type Engine struct {
 	Repo    *world.Repo
 	Journal *journal.Journal
 
-	below  string                            // where the project is in the repository; empty at its top
-	dir    string                            // of the run
-	child  map[hands.Attempt]<-chan struct{} // the agents that we started, and their ends
-	seen   map[hands.Attempt]bool            // the attempts whose end we saw: nothing came after their last sign
-	others []*Engine                         // the runs of this checkout with an attempt that has no end
-	at     core.World                        // where our own last move left the project; empty if time has passed
+	below  string                         // where the project is in the repository; empty at its top
+	dir    string                         // of the run
+	child  map[hands.Attempt]*hands.Child // the agents that we started
+	seen   map[hands.Attempt]bool         // the attempts whose end we saw: nothing came after their last sign
+	others []*Engine                      // the runs of this checkout with an attempt that has no end
+	at     core.World                     // where our own last move left the project; empty if time has passed
+	stop   string                         // why nothing more is begun
 }
 
 // Open takes a run, or makes a new one if there is none.
@@ -60,12 +108,12 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 		c.Now = time.Now
 	}
 	if c.Tell == nil {
-		c.Tell = func(string, ...any) {}
+		c.Tell = func(Progress) {}
 	}
 	if c.Tries == 0 {
 		c.Tries = 3
 	}
-	e := &Engine{Config: c, child: map[hands.Attempt]<-chan struct{}{}, seen: map[hands.Attempt]bool{}}
+	e := &Engine{Config: c, child: map[hands.Attempt]*hands.Child{}, seen: map[hands.Attempt]bool{}}
 	if e.Repo, err = world.Open(ctx, c.Dir); err != nil {
 		return nil, err
 	}
@@ -95,6 +143,9 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 // Look gives what an engine would see and decide now. It takes no lock and changes nothing
 // in the project.
 func Look(ctx context.Context, c Config) (v core.View, d core.Decision, err error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	e := &Engine{Config: c}
 	if e.Repo, err = world.Look(ctx, c.Dir); err != nil {
 		return v, nil, err
@@ -121,7 +172,7 @@ func Look(ctx context.Context, c Config) (v core.View, d core.Decision, err erro
 	return v, core.Next(v), nil
 }
 
-// Close gives the run back. An agent that is at work stays at work: the next engine finds it.
+// Close gives the run back.
 func (e *Engine) Close() {
 	if e.Journal != nil {
 		e.Journal.Close()
@@ -132,18 +183,35 @@ func (e *Engine) Close() {
 func (e *Engine) state() *core.State { return &e.Journal.State }
 
 // Work works on the run until it is over or rests, and says why. It may die anywhere: the
-// next Open and Work continue from the last record, and from what the agent left.
-func (e *Engine) Work(ctx context.Context) (why string, err error) {
-	for e.at = ""; ; {
+// keepers end the agents, and the next Open and Work continue from the last record and from
+// what the agents left. When ctx ends the agents are asked to stop, their ends are recorded,
+// and the run rests. No agent is at work when Work has returned.
+func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
+	stop, cancel := context.WithCancel(ctx)
+	defer e.halt(cancel)
+	go func() {
+		select {
+		case <-e.Hard:
+			cancel()
+		case <-stop.Done():
+		}
+	}()
+	ctx = context.WithoutCancel(ctx)
+	for e.at, e.stop = "", ""; ; {
+		if stop.Err() != nil {
+			e.stop = "it was stopped"
+		}
 		v, err := e.look(ctx)
 		if err != nil {
-			return "", err
+			return rest, err
 		}
 		switch d := core.Next(v).(type) {
 		case core.WaitFor:
-			err = e.wait(ctx)
+			if !e.wait(stop) {
+				return core.Rest{Why: e.stop}, nil
+			}
 		case core.StartStep:
-			err = e.start(ctx, d.Step)
+			err = e.start(ctx, stop, d.Step)
 		case core.EndAttempt:
 			err = e.end(ctx, d, v)
 		case core.AdoptStep:
@@ -155,7 +223,7 @@ func (e *Engine) Work(ctx context.Context) (why string, err error) {
 		case core.DropMove:
 			err = e.made()
 		case core.Verify:
-			err = e.verify(ctx, d.Step)
+			err = e.verify(stop, d.Step, v.Steps)
 		case core.SkipStep:
 			err = e.skip(ctx, d.Step, v.Steps)
 		case core.AskPerson:
@@ -163,10 +231,37 @@ func (e *Engine) Work(ctx context.Context) (why string, err error) {
 		case core.CloseRun:
 			_, err = e.append(core.Record{Close: &core.Close{Why: "all steps are done", Complete: true}})
 		case core.Rest:
-			return d.Why, nil
+			if d.Until.IsZero() || d.Limit && !e.Patient || e.stop != "" {
+				return d, nil
+			}
+			e.sleep(stop, d)
 		}
 		if err != nil {
-			return "", err
+			return rest, err
+		}
+	}
+}
+
+// halt ends the agents that are at work because of an error: what they left is there, and how
+// they ended is written down.
+func (e *Engine) halt(cancel func()) {
+	cancel()
+	for _, c := range e.child {
+		<-c.Done()
+	}
+	clear(e.child)
+}
+
+// sleep waits for a time, or until the work is to stop. A clock moves on while the machine
+// sleeps, and a timer does not: so it naps.
+func (e *Engine) sleep(stop context.Context, r core.Rest) {
+	e.at = ""
+	e.Tell(Progress{Kind: Waits, Text: r.Why, Until: r.Until})
+	for e.Now().Before(r.Until) {
+		select {
+		case <-stop.Done():
+			return
+		case <-time.After(min(r.Until.Sub(e.Now()), time.Second)):
 		}
 	}
 }

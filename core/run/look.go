@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,17 +13,19 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
+	"reprise/agent"
 	"reprise/core"
 	"reprise/core/hands"
 	"reprise/core/world"
 )
 
-// grace is by how much times on disk and the end of a process may differ.
-const grace = 2 * time.Second
+// slack is by how much times on disk and the end of a process may differ.
+const slack = 2 * time.Second
 
 // look makes the view that Next decides from.
 func (e *Engine) look(ctx context.Context) (core.View, error) {
-	v := core.View{State: e.state(), Tries: e.Tries, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Busy: e.Repo.Busy()}
+	v := core.View{State: e.state(), Tries: e.Tries, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Stop: e.stop, Busy: e.Repo.Busy()}
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
@@ -77,9 +80,8 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step) (*core.Look, error) {
 	a := e.attempt(open)
 	l := &core.Look{Step: open.Step, Seen: e.seen[a], Base: open.Before}
-	if code, ok := a.Exit(); ok {
-		l.Exit = &code
-	} else if a.Alive() {
+	result, ended := a.Result()
+	if !ended && a.Alive() {
 		return &core.Look{Step: open.Step, Alive: true}, nil
 	}
 	git := a.Git()
@@ -107,7 +109,8 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if l.Ticked, l.Marked, err = e.ticks(open, steps, changes); err != nil {
 		return nil, err
 	}
-	l.Facts = core.Facts{Stat: stat(changes), Files: names(changes, 20), Outside: git.Outside, Words: a.Words(), Attempts: open.Attempt}
+	calls := a.Calls(git, e.Hide)
+	l.Facts = core.Facts{Stat: stat(changes), Files: names(changes, 20), Outside: calls.Outside, Words: cmp.Or(result.LastText, calls.Words, a.Words()), Attempts: open.Attempt}
 	if err := e.commits(l, open, head); err != nil {
 		return nil, err
 	}
@@ -116,20 +119,69 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 			return nil, err
 		}
 	}
-	l.Word, l.Nothing, l.Question = a.Reply()
-	l.Limit, l.LimitEnds = a.Limit()
+	step := core.Step{ID: open.Step}
+	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
+		step = steps[i]
+	}
+	l.Judges = step.Judges
+	e.ended(l, result, ended)
 	l.Verified, l.Check = a.Checked(string(l.Now))
-	l.Word = l.Word || e.ExitSays && l.Exit != nil && *l.Exit == 0
+	// Whoever continues the session knows the results that it has.
+	l.Reached = calls.Outside
+	if calls.Continues && l.End != core.Full {
+		l.Session, l.Reached = a.Session().ID, calls.Open
+	}
 	if open.Place != core.Here {
 		if err := e.landing(ctx, l, open); err != nil {
 			return nil, err
 		}
 	}
 	l.Changed = slices.ContainsFunc(changes, func(c world.Change) bool { return c.Path != e.plan() && !slices.Contains(l.Foreign, c.Path) })
-	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
-		l.Judges = steps[i].Judges
-	}
 	return l, nil
+}
+
+// endings are how agents end, by what is known of their sessions. What is not here is not known.
+var endings = map[agent.Outcome]core.Ending{
+	agent.Done: core.Well, agent.Failed: core.Badly, agent.Refused: core.Badly, agent.NotStarted: core.Badly, agent.NeedsPerson: core.Well,
+	agent.NeedsSetup: core.Unable, agent.Limited: core.Badly, agent.OutOfContext: core.Full, agent.SessionNotFound: core.Full,
+	agent.Killed: core.Killed, agent.TimedOut: core.Killed, agent.Stopped: core.Asked,
+}
+
+// ended says how the agent of an attempt ended, and what it says of its work: by the last event
+// of its CLI, by how it ended if it is a plain command, or by its reply, which counts however it
+// was cut off.
+func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
+	if ended {
+		l.End, l.Why = endings[r.Outcome], cmp.Or(r.Reason, string(r.Outcome))
+	}
+	if r.Outcome == agent.Limited {
+		l.Limit, l.LimitEnds = l.Why, r.Until
+		if r.Until.Sub(e.Now()) > reprise.LongestLimit {
+			l.LimitEnds = time.Time{} // nobody knows
+		}
+	}
+	reply := r.Reply
+	if reply == nil {
+		reply = &reprise.Reply{}
+	}
+	switch answers := e.state().Step(l.Step).Answers; {
+	case reply.Outcome == "blocked": // only a person can help
+		l.Questions = []core.Question{{Text: "it is blocked: " + cmp.Or(reply.Summary, "it does not say by what")}}
+	case r.Outcome == agent.NeedsPerson && r.Finished && !slices.ContainsFunc(r.Questions, func(q core.Question) bool {
+		return !slices.ContainsFunc(answers, func(s core.Said) bool { return s.Question == q.Text })
+	}):
+		l.Word = true // it did without what a person answered already
+	case r.Outcome == agent.NeedsPerson:
+		l.Questions = r.Questions
+	case !ended && reply.Outcome == "failed":
+		l.End, l.Why = core.Badly, cmp.Or(reply.Summary, "its agent says that it failed")
+	case l.End == core.Badly:
+	case reply.Outcome == "done":
+		l.Word, l.Nothing = true, reply.Nothing
+	case r.Outcome == agent.Done:
+		l.Word = r.Says != agent.SaysNothing
+		l.Nothing = r.Says == agent.SaysExit && l.Judges // a command that only judges says so by its end
+	}
 }
 
 // ticks tells whether the plan calls the step of an attempt done, and which other steps it
@@ -159,8 +211,8 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 
 // foreign tells the attempt's work from what the user did beside it.
 func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow) error {
-	if l.Exit == nil && !l.Seen { // he may have been here since
-		l.Foreign = e.Repo.ChangedAfter(changes, a.LastSign().Add(grace))
+	if l.End == core.Gone && !l.Seen { // he may have been here since
+		l.Foreign = e.Repo.ChangedAfter(changes, a.LastSign().Add(slack))
 	}
 	if e.below != "" { // what lies beside the run's folder is its work only if its agent says so
 		for _, c := range changes {

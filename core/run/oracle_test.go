@@ -21,11 +21,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"reprise/agent"
+	"reprise/agent/script"
 	"reprise/core"
 	"reprise/core/journal"
 	"reprise/core/run"
 	"reprise/core/ticklist"
 	"reprise/internal/sample"
+	"reprise/internal/shim"
 )
 
 // The oracle: runs of twenty steps, whose engine and agents are killed at random moments,
@@ -37,9 +40,12 @@ const steps = 20
 
 // TestMain is the engine, or the agent, where the environment says so.
 func TestMain(m *testing.M) {
+	if handled, code := shim.Main(os.Args[1:]); handled {
+		os.Exit(code)
+	}
 	switch os.Getenv("ORACLE") {
 	case "agent":
-		os.Exit(agent())
+		os.Exit(actor())
 	case "engine":
 		os.Exit(engine())
 	}
@@ -55,7 +61,7 @@ func engine() int {
 	ctx := context.Background()
 	c := config(os.Getenv("ORACLE_DIR"))
 	if command := os.Getenv("ORACLE_COMMAND"); command != "" {
-		c.Command = command
+		c.Work = does(command, append(os.Environ(), fmt.Sprintf("ENGINE=%d", os.Getpid())))
 	}
 	e, err := run.Open(ctx, c)
 	if err != nil {
@@ -63,8 +69,8 @@ func engine() int {
 		return 2
 	}
 	defer e.Close()
-	why, err := e.Work(ctx)
-	fmt.Println(why, err)
+	rest, err := e.Work(ctx)
+	fmt.Println(rest.Why, err)
 	if err != nil {
 		return 2
 	}
@@ -81,20 +87,51 @@ func self() string {
 
 func config(dir string) run.Config {
 	return run.Config{
-		Dir: dir, Run: "run", Plan: "PLAN.md", Convention: ticklist.List{}, Tries: 5, ExitSays: true,
-		Command: "exec " + self(), Env: append(os.Environ(), "ORACLE=agent"),
-		Tell: func(f string, a ...any) { fmt.Printf(f+"\n", a...) },
+		Dir: dir, Run: "run", Plan: "PLAN.md", Convention: ticklist.List{}, Tries: 5,
+		Work: does("exec "+self(), append(os.Environ(), "ORACLE=agent")),
+		Tell: func(p run.Progress) { fmt.Printf("%s %s %s %s\n", p.Kind, p.Step, p.Outcome, p.Text) },
 	}
 }
 
-// agent does a step: files of its own, and a line in a file that all share. It continues
+// does gives a plain command for the shell that does each step. Its environment has what a
+// prompt would say.
+func does(command string, env []string) func(context.Context, run.Assignment) (agent.Agent, agent.Job, error) {
+	return func(_ context.Context, a run.Assignment) (agent.Agent, agent.Job, error) {
+		return script.New(script.Options{Grace: time.Second}), job(command, env, a), nil
+	}
+}
+
+// asks is does for a program that stands for an agent: that it ended without an error says
+// nothing.
+func asks(command string, env []string) func(context.Context, run.Assignment) (agent.Agent, agent.Job, error) {
+	return func(_ context.Context, a run.Assignment) (agent.Agent, agent.Job, error) {
+		by, err := agent.New(agent.Options{Preset: agent.Command, Grace: time.Second})
+		return by, job(command, env, a), err
+	}
+}
+
+func job(command string, env []string, a run.Assignment) agent.Job {
+	brief := "Do this step: " + a.Step.Title
+	if a.Continues {
+		brief += "\nAn attempt before you did not finish it."
+	}
+	for _, said := range a.Answers {
+		brief += "\nYou asked: " + said.Question + "\nThe answer: " + said.Answer
+	}
+	return agent.Job{Command: []string{"/bin/sh", "-c", command}, Env: append(slices.Clone(env), "REPRISE_BRIEF="+brief)}
+}
+
+// says is a command that leaves a reply.
+func says(outcome string) string { return `echo '{"outcome":"` + outcome + `"}' >$REPRISE_RESULT` }
+
+// actor does a step: files of its own, and a line in a file that all share. It continues
 // what is there, as a good agent does.
-func agent() int {
+func actor() int {
 	dir, outside, step := os.Getenv("ORACLE_DIR"), os.Getenv("ORACLE_OUT"), os.Getenv("REPRISE_STEP")
 	k, _ := strconv.Atoi(strings.TrimPrefix(step, "s"))
 	attempt, _ := strconv.Atoi(os.Getenv("REPRISE_ATTEMPT"))
 	say := func(what string) {
-		appendLine(filepath.Join(outside, "log"), fmt.Sprintf("%s %s %d", what, step, unix.Getpgrp()))
+		appendLine(filepath.Join(outside, "log"), fmt.Sprintf("%s %s %d", what, step, os.Getpid()))
 	}
 	lock, err := os.OpenFile(filepath.Join(outside, "alone"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -126,6 +163,10 @@ func agent() int {
 	case k%7 == 0:
 		gitUntil(dir, "add", "work")
 		gitUntil(dir, "commit", "-q", "-m", "agent "+step, "--", "work")
+	}
+	// From here on it is done, whoever is killed.
+	if reply := os.Getenv("REPRISE_RESULT"); os.WriteFile(reply+".new", []byte(`{"outcome":"done"}`), 0o600) != nil || os.Rename(reply+".new", reply) != nil {
+		return 3
 	}
 	say("finish")
 	return 0
@@ -256,7 +297,7 @@ type killer struct {
 	dir, outside string
 	r            *rand.Rand
 	kills        map[string]int
-	dead         map[int]bool // process groups of agents that were killed
+	dead         map[int]bool // agents that were killed
 	questions    int
 	overwritten  int
 }
@@ -314,27 +355,30 @@ func (k *killer) carry(total int) {
 	}
 }
 
-// killAgent kills the group of the newest attempt.
+// killAgent kills the agent that began last, or its keeper, which takes it with it.
 func (k *killer) killAgent() {
-	paths, _ := filepath.Glob(filepath.Join(k.dir, ".reprise/runs/run/attempts/*/pid"))
-	slices.SortFunc(paths, func(a, b string) int { return modified(a).Compare(modified(b)) })
-	if len(paths) == 0 {
+	data, _ := os.ReadFile(filepath.Join(k.outside, "log"))
+	var pid int
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); f[0] == "start" {
+			pid, _ = strconv.Atoi(f[2])
+		}
+	}
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if pid < 2 || !bytes.Contains(env, []byte("ORACLE=agent")) { // it is over, and its number may be another's
 		return
 	}
-	data, _ := os.ReadFile(paths[len(paths)-1])
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
-	if pid > 1 && syscall.Kill(-pid, syscall.SIGKILL) == nil {
+	victim := pid
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && k.r.IntN(4) == 0 {
+		victim, _ = strconv.Atoi(strings.Fields(string(stat[bytes.LastIndexByte(stat, ')'):]))[2])
+		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", victim)); !bytes.Contains(name, []byte("__keep-attempt")) {
+			return // it was adopted
+		}
+	}
+	if syscall.Kill(victim, syscall.SIGKILL) == nil {
 		k.dead[pid] = true
 		k.kills["agent"]++
 	}
-}
-
-func modified(path string) time.Time {
-	info, err := os.Stat(path)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }
 
 // answer answers the open question, if there is one.

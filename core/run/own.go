@@ -24,17 +24,15 @@ func (e *Engine) place(ctx context.Context, p core.Place) (*world.Repo, error) {
 // startOwn begins an attempt in a worktree of its own. It begins with what is committed: what
 // the user has not committed is not in the way of steps side by side. An attempt that was cut
 // off there is continued there.
-func (e *Engine) startOwn(ctx context.Context, step core.Step, past *core.Past) error {
+func (e *Engine) startOwn(ctx, stop context.Context, step core.Step, past *core.Past) error {
 	head, err := e.Repo.Head()
 	if err != nil {
 		return err
 	}
 	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Head: head.Head, Place: past.First.Place}
-	brief := e.brief(step, past)
 	var repo *world.Repo
 	if s.Place != core.Here {
 		s.Before, s.Head = past.First.Before, past.First.Head
-		brief += "\nAn attempt before you did not finish it. What it left is in this folder: look at it, and continue."
 		if repo, err = e.place(ctx, s.Place); err != nil {
 			return err
 		}
@@ -54,13 +52,7 @@ func (e *Engine) startOwn(ctx context.Context, step core.Step, past *core.Past) 
 	if err != nil {
 		return err
 	}
-	if s.Move, err = e.marked(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}); err != nil {
-		return err
-	}
-	if err := e.do(ctx, core.Record{Start: &s}); err != nil {
-		return err
-	}
-	return e.launch(&s, filepath.Join(repo.Top, filepath.FromSlash(e.below)), brief)
+	return e.begin(ctx, stop, step, &s, now, filepath.Join(repo.Top, filepath.FromSlash(e.below)))
 }
 
 // freePlace gives the first place that no attempt is in, and in which none left half of a step.

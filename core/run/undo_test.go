@@ -26,7 +26,7 @@ func worked(t *testing.T, n int, command string) (*run.Engine, string) {
 func open(t *testing.T, dir, command string) *run.Engine {
 	t.Helper()
 	c := config(dir)
-	c.Command, c.Env, c.Tell = command, os.Environ(), nil
+	c.Work, c.Tell = does(command, os.Environ()), nil
 	e, err := run.Open(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +36,9 @@ func open(t *testing.T, dir, command string) *run.Engine {
 
 func work(t *testing.T, e *run.Engine, want string) {
 	t.Helper()
-	why, err := e.Work(context.Background())
-	if err != nil || !strings.Contains(why, want) {
-		t.Fatalf("%q, %v; not %q", why, err, want)
+	rest, err := e.Work(context.Background())
+	if err != nil || !strings.Contains(rest.Why, want) {
+		t.Fatalf("%q, %v; not %q", rest.Why, err, want)
 	}
 }
 

@@ -24,9 +24,24 @@ var tools = map[string]reprise.Effect{
 
 var shells = map[string]bool{"bash": true, "shell": true, "execcommand": true, "commandexecution": true, "runshellcommand": true, "localshell": true, "containerexec": true, "powershell": false}
 
+// plainName is the name of a tool as the tables have it.
+func (c Call) plainName() string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(c.Tool))
+}
+
+// mayReach reports whether the tool of a call may change more than files of this machine,
+// without a look at what it was given.
+func (c Call) mayReach() bool {
+	known := tools[c.plainName()]
+	return known != reprise.EffectNone && known != reprise.EffectFile
+}
+
+// Shell reports whether it runs a command line.
+func (c Call) Shell() bool { return shells[c.plainName()] && c.Input.Command != "" }
+
 // Effect tells what a call can change, at worst.
 func (c Call) Effect() reprise.Effect {
-	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(c.Tool))
+	name := c.plainName()
 	switch {
 	case c.Nameless(), c.Input.Cut:
 		return reprise.EffectUnknown

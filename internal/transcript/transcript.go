@@ -69,6 +69,9 @@ type Session struct {
 	// without a name: a record that cannot be read or was cut off while it was
 	// written, and a last turn without an end.
 	Calls []Call
+	// Finished are the latest of those with a result whose tool alone does not tell that they
+	// changed no more than files of this machine.
+	Finished []Call
 }
 
 // Call is a use of a tool that was started.
@@ -222,6 +225,10 @@ func (b *builder) result(id, text string) {
 	case c != nil && killed(text):
 		c.killed = true
 	default:
+		if c != nil && !c.Nameless() && c.mayReach() {
+			b.s.Finished = append(b.s.Finished, *c)
+			b.s.Finished = b.s.Finished[max(0, len(b.s.Finished)-maxCalls):]
+		}
 		b.forget(id)
 	}
 }
