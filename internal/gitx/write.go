@@ -19,7 +19,7 @@ import (
 // no hook is called. Nothing here is durable before the caller has flushed the
 // file system: git itself does not sync the names of what it writes.
 //
-// Nothing is ever reset, cleaned, stashed or deleted, and forced only where we looked ourselves.
+// Nothing is ever reset, cleaned, stashed, deleted or forced.
 
 // writeTimeout is how long a call that writes may take at least: a checkout of
 // a large repository is no matter of seconds.

@@ -140,8 +140,8 @@ func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
 			return &NotReadyError{Op: "remove worktree", Dir: AbsPath(dir), Reason: "it holds files that are not committed", Paths: left}
 		}
 	}
-	// Git's own look at what is left would run the filters of the repository; ours did not.
-	_, err = git.theirs().output(ctx, 1<<20, "worktree", "remove", "--force", "--end-of-options", dir)
+	// Git looks once more itself, also in our own place of the repository's settings: no filter runs.
+	_, err = git.output(ctx, 1<<20, "worktree", "remove", "--end-of-options", dir)
 	return err
 }
 
