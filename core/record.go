@@ -50,7 +50,10 @@ type Start struct {
 	// Staged is the user's index, as a world: what he stages from now on is his.
 	Staged World `json:"staged,omitempty"`
 	Place  Place `json:"place,omitempty"`
-	Move   *Move `json:"move,omitempty"` // the plan says that it has begun
+	// Boot names the time between two starts of the machine: where it is another one, the power
+	// went while the attempt was at work, and what it wrote last may be gone.
+	Boot string `json:"boot,omitempty"`
+	Move *Move  `json:"move,omitempty"` // the plan says that it has begun
 }
 
 // Head is where the user's branch stands.

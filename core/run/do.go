@@ -31,7 +31,7 @@ func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	if err != nil {
 		return err
 	}
-	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head}
+	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head, Boot: e.Boot}
 	if first := past.First; first.Step != "" { // it continues what is there
 		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
 		if past.Left != now { // the user was here in the meantime

@@ -44,7 +44,17 @@ type Config struct {
 	StopOrphans bool
 	Hide        func(text string) string // takes the secrets of the project out of a text; nil for none
 	Now         func() time.Time
-	Tell        func(Progress) // may be called by several goroutines; nil for nobody
+	// Boot and Booted name the time since the machine was started, and say when that was; the
+	// system is asked if they are empty.
+	Boot   string
+	Booted time.Time
+	Tell   func(Progress) // may be called by several goroutines; nil for nobody
+}
+
+func (c *Config) boot() {
+	if c.Boot == "" {
+		c.Boot, c.Booted = world.Boot()
+	}
 }
 
 // Assignment is one attempt, for whoever knows agents.
@@ -113,6 +123,7 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if c.Tries == 0 {
 		c.Tries = 3
 	}
+	c.boot()
 	e := &Engine{Config: c, child: map[hands.Attempt]*hands.Child{}, seen: map[hands.Attempt]bool{}}
 	if e.Repo, err = world.Open(ctx, c.Dir); err != nil {
 		return nil, err
@@ -146,6 +157,7 @@ func Look(ctx context.Context, c Config) (v core.View, d core.Decision, err erro
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.boot()
 	e := &Engine{Config: c}
 	if e.Repo, err = world.Look(ctx, c.Dir); err != nil {
 		return v, nil, err
@@ -306,8 +318,13 @@ func (e *Engine) Undo(ctx context.Context, step string) error {
 	return e.undo(ctx, core.UndoStep{Step: step, Why: "asked for"})
 }
 
-// append makes a record durable: the only commit point.
-func (e *Engine) append(r core.Record) (core.Record, error) { return e.Journal.Append(r, e.Now()) }
+// append makes a record durable: the only commit point. What it names is so before.
+func (e *Engine) append(r core.Record) (core.Record, error) {
+	if err := e.Repo.Sync(); err != nil {
+		return r, err
+	}
+	return e.Journal.Append(r, e.Now())
+}
 
 // do appends a record and makes its move.
 func (e *Engine) do(ctx context.Context, r core.Record) error {

@@ -81,7 +81,9 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	a := e.attempt(open)
 	l := &core.Look{Step: open.Step, Seen: e.seen[a], Base: open.Before}
 	result, ended := a.Result()
-	if !ended && a.Alive() {
+	if e.powerCut(open) {
+		result, ended = hands.Result{}, false
+	} else if !ended && a.Alive() {
 		return &core.Look{Step: open.Step, Alive: true}, nil
 	}
 	git := a.Git()
@@ -109,6 +111,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if l.Ticked, l.Marked, err = e.ticks(open, steps, changes); err != nil {
 		return nil, err
 	}
+	l.Ticked = l.Ticked && !e.powerCut(open)
 	calls := a.Calls(git, e.Hide)
 	l.Facts = core.Facts{Stat: stat(changes), Files: names(changes, 20), Outside: calls.Outside, Words: cmp.Or(result.LastText, calls.Words, a.Words()), Attempts: open.Attempt}
 	if err := e.commits(l, open, head); err != nil {
@@ -184,6 +187,10 @@ func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
 	}
 }
 
+// powerCut reports whether the machine was started again since an attempt began. Nothing that
+// the attempt says of itself counts then: the power may have taken its work and left its word.
+func (e *Engine) powerCut(open *core.Start) bool { return open.Boot != "" && open.Boot != e.Boot }
+
 // ticks tells whether the plan calls the step of an attempt done, and which other steps it
 // calls so since the attempt began.
 func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Change) (own bool, others []string, err error) {
@@ -212,7 +219,11 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 // foreign tells the attempt's work from what the user did beside it.
 func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow) error {
 	if l.End == core.Gone && !l.Seen { // he may have been here since
-		l.Foreign = e.Repo.ChangedAfter(changes, a.LastSign().Add(slack))
+		last := a.LastSign().Add(slack)
+		if e.powerCut(open) && last.Before(e.Booted) { // before it came back nobody was
+			last = e.Booted
+		}
+		l.Foreign = e.Repo.ChangedAfter(changes, last)
 	}
 	if e.below != "" { // what lies beside the run's folder is its work only if its agent says so
 		for _, c := range changes {

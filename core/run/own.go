@@ -29,7 +29,7 @@ func (e *Engine) startOwn(ctx, stop context.Context, step core.Step, past *core.
 	if err != nil {
 		return err
 	}
-	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Head: head.Head, Place: past.First.Place}
+	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Head: head.Head, Place: past.First.Place, Boot: e.Boot}
 	var repo *world.Repo
 	if s.Place != core.Here {
 		s.Before, s.Head = past.First.Before, past.First.Head

@@ -20,12 +20,13 @@ const (
 )
 
 // Make makes a move, for the first time or again: files, index, commit. It is done when it
-// returns no error; a kill inside leaves what the next Make sees and completes. It gives
+// returns no error, and is durable then; a kill or a power cut inside leaves what the next
+// Make sees and completes. It gives
 // the files that it left because the user has changed them.
 func (r *Repo) Make(ctx context.Context, run string, rec core.Record) (left []string, err error) {
 	m := rec.Move()
 	if left, err = r.MoveFiles(ctx, m.From, m.To); err != nil || r.private || m.Message == "" {
-		return left, err
+		return left, errors.Join(err, r.Sync())
 	}
 	if busy := r.Busy(); busy != "" {
 		return left, errors.New(busy)
@@ -41,10 +42,29 @@ func (r *Repo) Make(ctx context.Context, run string, rec core.Record) (left []st
 	}
 	trailer := fmt.Sprintf("%s%s/%d", RecordTrailer, run, rec.Seq)
 	commits, err := r.Commits(head.Commit, m.Head.Commit)
-	if err != nil || slices.ContainsFunc(commits, func(c Commit) bool { return HasLine(c.Message, trailer) }) {
+	if err != nil {
 		return left, err
 	}
-	return left, r.commit(ctx, m, head, trailer, rec.At)
+	if i := slices.IndexFunc(commits, func(c Commit) bool { return HasLine(c.Message, trailer) }); i >= 0 {
+		return left, errors.Join(r.catchUp(ctx, commits[i].ID), r.Sync())
+	}
+	return left, errors.Join(r.commit(ctx, m, head, trailer, rec.At), r.Sync())
+}
+
+// catchUp takes the index along to a commit that is there: a power cut can keep the branch, and
+// take the index.
+func (r *Repo) catchUp(ctx context.Context, commit string) error {
+	text, tree, err := r.parse(commit)
+	if err != nil {
+		return err
+	}
+	was := ""
+	if _, parent, ok := strings.Cut(text, "\nparent "); ok {
+		if _, was, err = r.parse(parent[:r.idLen]); err != nil {
+			return err
+		}
+	}
+	return r.followIndex(ctx, was, tree)
 }
 
 // commit makes the commit of a move on a head. Made again on the same head it is the same
@@ -72,7 +92,8 @@ func (r *Repo) commit(ctx context.Context, m *core.Move, head HeadNow, trailer s
 	if err != nil {
 		return err
 	}
-	// The index first, as git does: killed between the two, these files are staged.
+	// The index first, as git does: killed between the two, these files are staged. The commit
+	// is durable before anything names it.
 	if err := r.followIndex(ctx, head.Tree, tree); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,6 +51,8 @@ type Repo struct {
 	ident     string // name and mail for commits
 	lock      *os.File
 	batch     *batch
+	unsynced  *atomic.Bool    // something was written that a power cut may take; shared with the slots
+	fresh     map[string]bool // the objects that we wrote into our store since the last Sync
 
 	last   core.World // the tree of our index; empty if not known
 	staged core.World // the tree of the user's index, as long as the file has this stamp
@@ -65,7 +68,7 @@ var ErrTooWide = errors.New("this is a home or a whole disk, not a project")
 // Open finds the repository of a project, or makes a private one for it, and locks it as
 // long as this process lives.
 func Open(ctx context.Context, dir string) (*Repo, error) {
-	r := &Repo{}
+	r := &Repo{unsynced: &atomic.Bool{}, fresh: map[string]bool{}}
 	if err := r.find(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 // Look opens the project for somebody who only looks: nothing in it is written, no lock is
 // taken, and what a world needs is kept in a temporary folder until Close.
 func Look(ctx context.Context, dir string) (*Repo, error) {
-	r := &Repo{looking: true}
+	r := &Repo{looking: true, unsynced: &atomic.Bool{}, fresh: map[string]bool{}}
 	temp, err := os.MkdirTemp("", "reprise-look")
 	if err != nil {
 		return nil, err
@@ -157,6 +160,10 @@ func (r *Repo) claim(ctx context.Context) (err error) {
 	}
 	os.Remove(r.index() + ".lock")
 	r.dropLock()
+	r.unsynced.Store(true)
+	if err := r.afterCut(); err != nil {
+		return err
+	}
 	if out, err := r.git(ctx, users, nil, "var", "GIT_COMMITTER_IDENT"); err == nil {
 		r.ident = string(out[:bytes.LastIndexByte(out, '>')+1])
 	}
@@ -224,12 +231,13 @@ const (
 
 var settings = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.splitIndex=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0",
-	"-c", "core.fsync=loose-object,reference", "-c", "core.fsyncMethod=batch", "-c", "core.hooksPath=/dev/null",
+	"-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync", "-c", "core.hooksPath=/dev/null",
 }
 
 // git runs a git command. One that has to wait for a lock of another command is tried
 // again for five seconds.
 func (r *Repo) git(ctx context.Context, s side, stdin []byte, args ...string) (out []byte, err error) {
+	r.unsynced.Store(true)
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		out, err = command(ctx, r.Top, r.env(s), stdin, append(settings, args...)...)
 		var failed *GitError

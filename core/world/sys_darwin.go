@@ -1,6 +1,7 @@
 package world
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -31,3 +32,18 @@ func sys(info fs.FileInfo) *syscall.Stat_t {
 func swap(a, b string) error { return unix.RenamexNp(a, b, unix.RENAME_SWAP) }
 
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func device(info fs.FileInfo) uint64 { return uint64(sys(info).Dev) }
+
+// Boot names the time since the machine was started, and gives when that was.
+func Boot() (id string, at time.Time) {
+	id, _ = unix.Sysctl("kern.bootsessionuuid")
+	if tv, err := unix.SysctlTimeval("kern.boottime"); err == nil {
+		at = time.Unix(tv.Unix())
+	}
+	return id, at
+}
+
+// syncAll makes durable all that was written to a file system: the writes are begun, and the
+// drive is waited for.
+func syncAll(f *os.File) error { return errors.Join(unix.Sync(), f.Sync()) }
