@@ -5,6 +5,7 @@ package world
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,12 +63,16 @@ func (r *Repo) WithCommits(ctx context.Context, w core.World, since, action stri
 		}
 		var trees [2]string
 		for i, id := range f[:2] {
-			if strings.Trim(id, "0") == "" {
-				continue
+			if strings.Trim(id, "0") != "" && err == nil {
+				_, trees[i], err = r.parse(id)
 			}
-			if _, trees[i], err = r.parse(id); err != nil {
-				return w, err
-			}
+		}
+		if errors.Is(err, ErrMissing) { // a power cut took a part of the line
+			err = nil
+			continue
+		}
+		if err != nil {
+			return w, err
 		}
 		if w, _, err = r.Merge(ctx, core.World(trees[0]), w, core.World(trees[1])); err != nil {
 			return w, err

@@ -58,20 +58,21 @@ func syncFile(path string) error {
 func (r *Repo) afterCut() error {
 	now, _ := Boot()
 	mark := filepath.Join(r.own, "boot")
-	if was, err := os.ReadFile(mark); err == nil && string(was) == now {
+	was, err := os.ReadFile(mark)
+	if err == nil && string(was) == now {
 		return nil
 	}
 	old, _ := filepath.Glob(filepath.Join(r.own, "index*"))
 	for _, name := range old {
 		os.Remove(name)
 	}
-	for _, path := range r.locks() {
-		if r.abandoned(path) {
+	for _, path := range r.locks() { // of a project that is new to us they are not our business
+		if err == nil && r.abandoned(path) {
 			os.Remove(path)
 		}
 	}
 	store := filepath.Join(r.own, "objects")
-	err := filepath.WalkDir(store, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(store, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
