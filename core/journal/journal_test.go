@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -58,6 +59,14 @@ func TestOpen_gives_what_was_appended_with_and_without_its_checkpoint(t *testing
 	}
 }
 
+// zeros clears the middle of the nth line from the end.
+func zeros(d []byte, n int) []byte {
+	lines := bytes.SplitAfter(d, []byte("\n"))
+	line := lines[len(lines)-1-n]
+	clear(line[len(line)/3 : len(line)/2])
+	return bytes.Join(lines, nil)
+}
+
 func TestOpen_after_a_kill_or_damage(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(data []byte) []byte
@@ -71,6 +80,9 @@ func TestOpen_after_a_kill_or_damage(t *testing.T) {
 		"shorter than its checkpoint":            {func(d []byte) []byte { return d[:len(d)/4] }, -1, nil},
 		"a letter changed before its checkpoint": {func(d []byte) []byte { d[20] ^= 1; return d }, 0, nil},
 		"zeros at the end, as after a power cut": {func(d []byte) []byte { return append(d, make([]byte, 100)...) }, 0, nil},
+		"zeros in the line before the last":      {func(d []byte) []byte { return zeros(d, 2) }, 2, nil},
+		"zeros in the last line":                 {func(d []byte) []byte { return zeros(d, 1) }, 1, nil},
+		"zeros in what was durable":              {func(d []byte) []byte { return zeros(d, 3) }, 0, journal.ErrDamaged},
 		"a line twice":                           {func(d []byte) []byte { return append(d, d[len(d)-30:]...) }, 0, journal.ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -134,10 +134,8 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 
 // claim makes our folder and takes the project's lock.
 func (r *Repo) claim(ctx context.Context) (err error) {
-	for _, d := range []string{"objects", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(r.own, d), 0o700); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(filepath.Join(r.own, "objects"), 0o700); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(r.Top, Folder, ".gitignore"), []byte("*\n"), 0o600); err != nil {
 		return err
@@ -159,6 +157,10 @@ func (r *Repo) claim(ctx context.Context) (err error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	os.Remove(r.index() + ".lock")
+	tmp := filepath.Join(r.own, "tmp")
+	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o700)); err != nil { // of a dead engine
+		return err
+	}
 	r.dropLock()
 	r.unsynced.Store(true)
 	if err := r.afterCut(); err != nil {
