@@ -87,16 +87,25 @@ func (c *Child) Done() <-chan struct{} { return c.over }
 // keeper ends the agent, and no result is there. The error says that nothing could be started
 // for another reason, and that nothing is written down.
 func (a Attempt) Start(ctx context.Context, hard <-chan struct{}, by agent.Agent, job agent.Job) (*Child, error) {
-	if err := os.MkdirAll(string(a), 0o700); err != nil {
+	if a.Alive() {
+		return nil, ErrAtWork
+	}
+	// What another life of the run left under this name is none of its own.
+	if err := errors.Join(os.RemoveAll(string(a)), os.MkdirAll(string(a), 0o700)); err != nil {
 		return nil, err
 	}
 	lease, err := os.OpenFile(a.path("lease"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(lease.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	err = unix.Flock(int(lease.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	for i := 0; i < 20 && errors.Is(err, unix.EWOULDBLOCK); i++ { // somebody looks, perhaps
+		time.Sleep(5 * time.Millisecond)
+		err = unix.Flock(int(lease.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
 		lease.Close()
-		return nil, fmt.Errorf("an agent is at work on this attempt: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrAtWork, err)
 	}
 	log, err := os.OpenFile(a.Log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -157,6 +166,9 @@ func (a Attempt) Start(ctx context.Context, hard <-chan struct{}, by agent.Agent
 	return c, nil
 }
 
+// ErrAtWork is given for an attempt that was started already.
+var ErrAtWork = errors.New("an agent is at work on this attempt")
+
 // write replaces a file of the folder whole.
 func (a Attempt) write(name string, what any) error {
 	data, err := json.Marshal(what)
@@ -184,7 +196,7 @@ func (a Attempt) Alive() bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) || len(proc.Orphans(a.Session().Token)) > 0
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK) || len(proc.Orphans(a.Session().Token)) > 0
 }
 
 // Beat notes that an engine is there.

@@ -110,7 +110,7 @@ func (e *Engine) wait(stop context.Context) bool {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for began, beat := time.Now(), (time.Time{}); ; {
-		now, ours := time.Now(), make([]<-chan struct{}, 2)
+		now, waits, ours := time.Now(), false, make([]<-chan struct{}, 2)
 		for _, open := range e.state().Open {
 			a := e.attempt(open)
 			c := e.child[a]
@@ -129,7 +129,7 @@ func (e *Engine) wait(stop context.Context) bool {
 					e.notice(open.Step, "what is left of its agent is stopped", a.Stop(grace))
 				}
 			}
-			if e.seen[a] {
+			if waits = true; e.seen[a] {
 				return true
 			}
 			if now.Sub(beat) > time.Second {
@@ -141,6 +141,9 @@ func (e *Engine) wait(stop context.Context) bool {
 		}
 		if len(ours) == 2 && stop.Err() != nil {
 			return false
+		}
+		if !waits {
+			return true
 		}
 		select { // of more than two at work the others are seen by the clock
 		case <-ours[len(ours)-1]:

@@ -168,14 +168,14 @@ func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
 		reply = &reprise.Reply{}
 	}
 	switch answers := e.state().Step(l.Step).Answers; {
-	case reply.Outcome == "blocked": // only a person can help
-		l.Questions = []core.Question{{Text: "it is blocked: " + cmp.Or(reply.Summary, "it does not say by what")}}
 	case r.Outcome == agent.NeedsPerson && r.Finished && !slices.ContainsFunc(r.Questions, func(q core.Question) bool {
 		return !slices.ContainsFunc(answers, func(s core.Said) bool { return s.Question == q.Text })
 	}):
 		l.Word = true // it did without what a person answered already
 	case r.Outcome == agent.NeedsPerson:
 		l.Questions = r.Questions
+	case reply.Outcome == "blocked": // only a person can help
+		l.Questions = []core.Question{{Text: "it is blocked: " + cmp.Or(reply.Summary, "it does not say by what")}}
 	case !ended && reply.Outcome == "failed":
 		l.End, l.Why = core.Badly, cmp.Or(reply.Summary, "its agent says that it failed")
 	case l.End == core.Badly:

@@ -5,6 +5,7 @@ package run_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -62,6 +63,14 @@ func engine() int {
 	c := config(os.Getenv("ORACLE_DIR"))
 	if command := os.Getenv("ORACLE_COMMAND"); command != "" {
 		c.Work = does(command, append(os.Environ(), fmt.Sprintf("ENGINE=%d", os.Getpid())))
+	}
+	if text := os.Getenv("ORACLE_CLAUDE"); text != "" {
+		var r claude
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		c.Work = r.work
 	}
 	e, err := run.Open(ctx, c)
 	if err != nil {

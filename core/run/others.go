@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"reprise/core"
 	"reprise/core/hands"
@@ -39,7 +40,7 @@ func (e *Engine) findOthers() error {
 		if len(state.Open) == 0 {
 			continue
 		}
-		other := &Engine{Config: e.Config, Repo: e.Repo, below: e.below, dir: dir}
+		other := &Engine{Config: e.Config, Repo: e.Repo, below: e.below, dir: dir, seen: map[hands.Attempt]bool{}}
 		other.Run, other.Plan = state.Run.Run, state.Run.Plan
 		other.Journal = &journal.Journal{State: state}
 		e.Repo.Always = append(e.Repo.Always, other.plan())
@@ -60,6 +61,9 @@ func (e *Engine) settleOthers(ctx context.Context) (why string, err error) {
 		}
 		switch d := core.Next(v).(type) {
 		case core.WaitFor:
+			if !e.Repo.Looking() && other.leaves() {
+				continue
+			}
 			return fmt.Sprintf("an agent of run %s is at work here", other.Run), nil
 		case core.EndAttempt:
 			if d.Outcome != core.Done || e.Repo.Looking() {
@@ -68,7 +72,6 @@ func (e *Engine) settleOthers(ctx context.Context) (why string, err error) {
 			if other.Journal, err = journal.Open(other.dir); err != nil {
 				return "", err
 			}
-			other.seen = map[hands.Attempt]bool{}
 			err = other.end(ctx, d, v)
 			other.Journal.Close()
 			if err != nil {
@@ -80,6 +83,26 @@ func (e *Engine) settleOthers(ctx context.Context) (why string, err error) {
 		e.others, e.at = e.others[1:], ""
 	}
 	return "", nil
+}
+
+// leaves reports whether one of the attempts of a run whose engine died ends in the time that
+// its keeper needs for it.
+func (e *Engine) leaves() bool {
+	var alive []hands.Attempt
+	for _, open := range e.state().Open {
+		if a := e.attempt(open); a.Alive() {
+			alive = append(alive, a)
+		}
+	}
+	for began := time.Now(); time.Since(began) < orphaned; time.Sleep(lookEvery / 10) {
+		for _, a := range alive {
+			if !a.Alive() {
+				e.seen[a] = true
+				return true
+			}
+		}
+	}
+	return len(alive) == 0
 }
 
 func (e *Engine) unsettled() string {
