@@ -203,3 +203,20 @@ type Move struct {
 	// is made.
 	Message string `json:"message,omitempty"`
 }
+
+// Worlds gives all that a record names, and that must be there for it.
+func (r Record) Worlds() (out []World) {
+	switch {
+	case r.Start != nil:
+		out = append(out, r.Start.Before, r.Start.Staged)
+	case r.End != nil:
+		out = append(out, r.End.Before, r.End.After)
+	}
+	if m := r.Move(); m != nil {
+		out = append(out, m.Base, m.From, m.To)
+		for _, blob := range m.Own {
+			out = append(out, World(blob))
+		}
+	}
+	return out
+}

@@ -109,6 +109,7 @@ type Engine struct {
 	seen   map[hands.Attempt]bool         // the attempts whose end we saw: nothing came after their last sign
 	others []*Engine                      // the runs of this checkout with an attempt that has no end
 	at     core.World                     // where our own last move left the project; empty if time has passed
+	full   bool                           // our store could not be packed
 	stop   string                         // why nothing more is begun
 }
 
@@ -213,6 +214,7 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 		if stop.Err() != nil {
 			e.stop = "it was stopped"
 		}
+		e.pack(ctx)
 		v, err := e.look(ctx)
 		if err != nil {
 			return rest, err

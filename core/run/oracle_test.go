@@ -72,6 +72,9 @@ func engine() int {
 		}
 		c.Work = r.work
 	}
+	if boot := os.Getenv("ORACLE_BOOT"); boot != "" {
+		c.Boot, c.Booted = boot, time.Now()
+	}
 	e, err := run.Open(ctx, c)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -407,16 +407,13 @@ func (l *left) write(to string) (key uint64, err error) {
 				err = os.Link(made[child], p)
 			case made[child] != "": // a folder has two names for a moment
 			case node.dir:
-				if made[child] = p; to != "" {
-					err = os.Mkdir(p, 0o755)
-				}
-				if err == nil {
+				made[child] = p
+				if err = os.Mkdir(p, 0o755); err == nil {
 					err = walk(child, p)
 				}
 			default:
-				if made[child] = p; to != "" {
-					err = os.WriteFile(p, node.data, node.mode)
-				}
+				made[child] = p
+				err = os.WriteFile(p, node.data, node.mode)
 			}
 			if err != nil {
 				return err
@@ -425,6 +422,7 @@ func (l *left) write(to string) (key uint64, err error) {
 		return nil
 	}
 	err = walk(top, to)
+	os.WriteFile(filepath.Join(to, ".reprise", "worlds", "boot"), []byte("before"), 0o600) //nolint:errcheck // where there is one
 	fmt.Fprint(&sum, l.acked)
 	return sum.Sum64(), err
 }
@@ -458,6 +456,7 @@ func TestPower_cuts(t *testing.T) {
 		if _, err := at.write(again); err != nil {
 			t.Fatal(err)
 		}
+		t.Setenv("ORACLE_BOOT", "a second")
 		start, d := x.trace(again)
 		for _, step := range at.acked {
 			d.acks = append(d.acks, ack{0, step})
@@ -531,7 +530,6 @@ func (x *explorer) explore(start, d *disk, want int, r *rand.Rand) {
 		project := filepath.Join(dir, "project")
 		os.Mkdir(project, 0o755)
 		key, err := l.write(project)
-		os.WriteFile(filepath.Join(project, ".reprise", "worlds", "boot"), []byte("before"), 0o600) //nolint:errcheck // where there is one
 		if err != nil {
 			x.t.Fatal(err)
 		}
@@ -576,7 +574,7 @@ func inodeOf(info fs.FileInfo) uint64 {
 func recovered(dir, out string, acked []string) error {
 	c := config(dir)
 	c.Work, c.Tell = does(poweredWork, append(os.Environ(), "ORACLE_OUT="+out)), nil
-	c.Boot, c.Booted = "another", time.Now()
+	c.Boot, c.Booted = "the last", time.Now()
 	e, err := run.Open(context.Background(), c)
 	if err != nil {
 		return err

@@ -65,7 +65,14 @@ func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string
 	if err != nil {
 		return nil, nil, err
 	}
+	inside, err := r.inside(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	slices.Sort(why)
+	if len(inside) > 0 {
+		why = append(why, fmt.Sprintf("these are repositories of their own, and work in them is not committed there: %q", inside))
+	}
 	if len(filtered) > 0 {
 		why = append(why, fmt.Sprintf("these go through a filter of this repository's own settings, which is not run: %q", filtered))
 	}
@@ -78,6 +85,49 @@ func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string
 	files = slices.Concat(files, filtered, ignored, secrets, large)
 	slices.Sort(files)
 	return files, why, nil
+}
+
+// inside gives the submodules that have work which is not committed in them. They are looked at
+// through our own repository: their settings start no program.
+func (r *Repo) inside(ctx context.Context) (out []string, err error) {
+	data, err := os.ReadFile(filepath.Join(r.Top, ".gitmodules"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(data)) {
+		key, name, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if strings.TrimSpace(key) != "path" || err != nil {
+			continue
+		}
+		name = strings.TrimSpace(name)
+		dir := filepath.Join(r.Top, filepath.FromSlash(name))
+		git := filepath.Join(dir, ".git")
+		if link, rerr := os.ReadFile(git); rerr == nil {
+			if git = strings.TrimSpace(strings.TrimPrefix(string(link), "gitdir:")); !filepath.IsAbs(git) {
+				git = filepath.Join(dir, git)
+			}
+		}
+		index, rerr := os.ReadFile(filepath.Join(git, "index"))
+		if rerr != nil || !filepath.IsLocal(filepath.FromSlash(name)) {
+			continue // it is not checked out
+		}
+		temp := filepath.Join(r.own, "tmp", "inside")
+		if err = os.WriteFile(temp, index, 0o600); err != nil {
+			break
+		}
+		env := append(r.env(ours), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+temp, "GIT_OBJECT_DIRECTORY="+filepath.Join(git, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=")
+		var said []byte
+		if said, err = command(ctx, dir, env, nil, append(settings, "ls-files", "--modified", "--deleted", "--others", "--exclude-standard")...); err == nil && len(said) == 0 {
+			_, err = command(ctx, dir, append(r.env(users), "GIT_DIR="+git, "GIT_WORK_TREE="+dir), nil, append(settings, "diff-index", "--cached", "--quiet", "HEAD")...)
+			if status, failed := ended(err); failed && status == 1 {
+				said, err = []byte("staged"), nil
+			}
+		}
+		if len(said) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out, err
 }
 
 // ignores reports whether git ignores a file and does not know it.

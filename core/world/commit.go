@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -67,8 +68,8 @@ func (r *Repo) catchUp(ctx context.Context, commit string) error {
 	return r.followIndex(ctx, was, tree)
 }
 
-// commit makes the commit of a move on a head. Made again on the same head it is the same
-// commit.
+// commit makes the commit of a move on a head, as the project wants commits made. Made again
+// on the same head it is the same commit, unless it is signed.
 func (r *Repo) commit(ctx context.Context, m *core.Move, head HeadNow, trailer string, at time.Time) error {
 	files, _, err := r.Apart(ctx, m, head)
 	if err != nil {
@@ -83,12 +84,21 @@ func (r *Repo) commit(ctx context.Context, m *core.Move, head HeadNow, trailer s
 	if err != nil || tree == head.Tree {
 		return err
 	}
-	text, was := "", strings.Repeat("0", r.idLen)
-	if head.Commit != "" {
-		text, was = "parent "+head.Commit+"\n", head.Commit
+	tree, message, err := r.heard(ctx, tree, m.Message+"\n"+trailer+"\n", trailer)
+	if err != nil {
+		return err
 	}
-	who := fmt.Sprintf("%s %d %s", r.ident, at.Unix(), at.Local().Format("-0700"))
-	id, err := r.write(users, "commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\n%s\n%s\n", tree, text, who, who, m.Message, trailer))
+	parent, was := "", strings.Repeat("0", r.idLen)
+	if head.Commit != "" {
+		parent, was = "parent "+head.Commit+"\n", head.Commit
+	}
+	var id string
+	if len(r.want.sign) > 0 {
+		id, err = r.signed(ctx, tree, head.Commit, message, at)
+	} else {
+		who := fmt.Sprintf("%s %d %s", r.ident, at.Unix(), at.Local().Format("-0700"))
+		id, err = r.write(users, "commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\n%s", tree, parent, who, who, message))
+	}
 	if err != nil {
 		return err
 	}
@@ -100,7 +110,10 @@ func (r *Repo) commit(ctx context.Context, m *core.Move, head HeadNow, trailer s
 	subject, _, _ := strings.Cut(m.Message, "\n")
 	_, err = r.git(ctx, users, nil, "update-ref", "-m", "reprise: "+subject, "HEAD", id, was)
 	if now, herr := r.Head(); err != nil && herr == nil && now.Commit == id { // by a git of an engine that was killed
-		return nil
+		err = nil
+	}
+	if err == nil {
+		r.hook(ctx, filepath.Join(r.gitDir, "index"), "post-commit") //nolint:errcheck // it is told, and has no say
 	}
 	return err
 }

@@ -30,10 +30,11 @@ func (r *Repo) ownRepo(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err := r.git(ctx, users, nil, "config", "--list", "-z")
+	out, err := command(ctx, r.Top, r.env(users), nil, "config", "--list", "-z")
 	if err != nil {
 		return err
 	}
+	r.want = r.demanded(string(out))
 	var config strings.Builder
 	config.WriteString("[core]\n\tbare = false\n")
 	if r.idLen == 64 {

@@ -38,10 +38,11 @@ type Repo struct {
 	Always []string
 
 	gitDir    string
-	objects   string   // the user's store
-	own       string   // the folder of reprise for worlds
-	private   bool     // the project has no git of its own
-	ownDir    string   // a repository of our own for looking: no driver or hook of the project's config exists in it
+	objects   string // the user's store
+	own       string // the folder of reprise for worlds
+	private   bool   // the project has no git of its own
+	ownDir    string // a repository of our own for looking: no driver or hook of the project's config exists in it
+	want      demands
 	filters   bool     // what git keeps may differ from what is on disk: line ends
 	drivers   []string // the filters that the user himself has, as LFS
 	slots     map[string]*Repo

@@ -27,7 +27,11 @@ func (r *Repo) Slot(ctx context.Context, name string) (*Repo, error) {
 		if r.looking {
 			return nil, err
 		}
-		if _, err := r.git(ctx, users, nil, "worktree", "add", "-q", "--detach", "--no-checkout", top, "HEAD"); err != nil {
+		// What a killed command, or a power cut, left of it was named by no record.
+		if err := os.RemoveAll(top); err != nil {
+			return nil, err
+		}
+		if _, err := r.git(ctx, users, nil, "worktree", "add", "-q", "-f", "--detach", "--no-checkout", top, "HEAD"); err != nil {
 			return nil, err
 		}
 	}
