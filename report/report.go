@@ -5,7 +5,9 @@
 package report
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -144,7 +146,12 @@ func NewDetect(root string, r *reprise.Run, decided reprise.Decision, findings [
 		return d
 	}
 	run := NewRun(r)
+	run.State = cmp.Or(decided.State, run.State)
 	d.Run, d.Reason, d.ResumeState = &run, r.Reason, r.ResumeAnswer()
+	if decided.State == reprise.Running { // it was not interrupted
+		d.ResumeState = reprise.ResumeState{}
+		d.Reason = strings.Join(decided.Reasons[:min(1, len(decided.Reasons))], "")
+	}
 	if d.Interrupted {
 		d.Options = append(d.Options, decided.Options(r)...)
 	}

@@ -24,9 +24,15 @@ var dependsOn = sync.OnceValue(func() *regexp.Regexp {
 		`\b` + word + `\b[:*_]* +\**(` + id + `(?:(?:,? and |, ?| & |, ?& ?| ?[-–—] ?)\**` + id + `)*)`)
 })
 
+// inDependsOn are parts of every word of dependsOn: without any of them it is not tried, which takes long.
+var inDependsOn = []string{"dep", "blocked", "need", "requi", "after"}
+
 // needed returns the ids that a task's text names as coming before it. Anything that is
 // not an id is a remark.
 func (f *Family) needed(text string) (ids []string) {
+	if low := strings.ToLower(text); !slices.ContainsFunc(inDependsOn, func(part string) bool { return strings.Contains(low, part) }) {
+		return nil
+	}
 	text = strings.NewReplacer("\u2010", "-", "\u2011", "-").Replace(text)
 	for _, m := range dependsOn().FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.FieldsFunc(m[1]+m[2]+m[3], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {

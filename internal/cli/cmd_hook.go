@@ -22,6 +22,7 @@ import (
 
 	"reprise"
 	"reprise/briefing"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/internal/hook"
 	"reprise/journal"
@@ -280,7 +281,8 @@ func (a *app) newHookRun() *cobra.Command {
 func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 	ctx, cancel := context.WithDeadline(ctx, a.began.Add(hookTime))
 	defer cancel()
-	said := make(chan string, 4)
+	said := make(chan string, 5)
+	first := func() bool { return true } // of a text that was said
 	go func() {
 		defer func() {
 			_ = recover() // our own bug must not affect the session
@@ -291,9 +293,9 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 			return
 		}
 		if moment == hook.Start {
-			first := sync.OnceValue(func() bool { return a.firstCall(tool, call.Session) })
+			first = sync.OnceValue(func() bool { return a.firstCall(tool, call.Session) })
 			a.interrupted(ctx, tool, call.Dir, func(text string) {
-				if text == "" || first() {
+				if text == "" || text == tooLate || first() {
 					said <- text
 				}
 			})
@@ -312,10 +314,12 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 				last = text
 			}
 		case <-ctx.Done():
-			open = false
+			for open = false; len(said) > 0; {
+				last = <-said
+			}
 		}
 	}
-	if last != "" {
+	if last != "" && first() {
 		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // there is no one left to tell
 	}
 }
@@ -393,17 +397,23 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 	}
 }
 
+// tooLate is what a session is told where there was no time to look at a project that may have runs.
+const tooLate = "reprise: whether work in this project was interrupted was not found out within the time of a hook: `reprise status` tells.\n"
+
 // hookLists is how many lists of tasks a hook reads first.
-const hookLists = 12
+const hookLists = 8
 
 // interrupted reports what was interrupted in a folder, and nothing if nothing was: first
 // what is known without git, then what git shows of the lists of tasks written last, then
-// everything. Attempts of ours are told nothing: they have their instructions.
+// everything; and at any time how much is not known yet. Attempts of ours are told nothing: they have their instructions.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
 	if a.isPerson(upkeepFlags{dir: dir}) != nil {
 		return
 	}
 	root, _ := project.Locate(dir)
+	if top, _ := os.ReadDir(root); slices.ContainsFunc(top, func(e os.DirEntry) bool { return slices.Contains(convention.Marks(), e.Name()) }) {
+		say(tooLate)
+	}
 	for _, opts := range []project.JudgeOptions{
 		{Alone: true, Options: project.Options{Within: a.places(root), Newest: hookLists}},
 		{Options: project.Options{Newest: hookLists}},
@@ -431,7 +441,7 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 // notice collects what was interrupted; certain leaves out what only git can tell.
 func (a *app) notice(found *project.Judgement, certain bool) briefing.Notice {
 	runs := interrupted(found, certain)
-	n := briefing.Notice{Observed: found.Observed, Left: found.Left, AtWork: working(found) > 0}
+	n := briefing.Notice{Observed: found.Observed, Left: found.Left, Unsure: len(interrupted(found, false)) - len(runs), AtWork: working(found) > 0}
 	for _, s := range found.Sessions(false) {
 		if s.Owner.Life != reprise.Alive {
 			n.Sessions = append(n.Sessions, s)
@@ -456,7 +466,7 @@ func interruptedLine(n briefing.Notice) string {
 		}
 	}
 	if parts == nil {
-		return ""
+		return n.Unread()
 	}
 	return fmt.Sprintf("reprise: %s in this project may have been interrupted. `reprise status` lists them, `reprise brief` tells where the work stands.\n", strings.Join(parts, " and "))
 }

@@ -84,7 +84,7 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "also look into vendored folders and those git ignores")
 	cmd.Flags().BoolVar(&flags.why, "why", false, "explain the order of the first runs")
 	cmd.Flags().BoolVar(&flags.cost, "cost", false, "show the tokens and money each run used, as its agents reported")
-	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, empty if no run is open (docs/how-to/prompt.md)")
+	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, empty if nothing is open (docs/how-to/prompt.md)")
 	cmd.Flags().BoolVar(&flags.known, "known", false, "list the projects you work in, if you keep a list of them")
 	cmd.Flags().BoolVar(&flags.remember, "remember", false, "start that list with this project; projects you look at later are added")
 	for _, other := range []string{"json", "known", "convention", "all", "ignored", "why", "cost"} {
@@ -234,8 +234,8 @@ func (a *app) newDetect() *cobra.Command {
 		Short: "Show how a run was interrupted and what you can do",
 		Long: "Show how a run was interrupted, as a ResumeState that other programs can read.\n" +
 			"Without RUN: the run you would resume first. Changes nothing.\n\n" +
-			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer, 40 its\n" +
-			"files cannot be read.",
+			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer, 20 at work\n" +
+			"right now, 40 its files cannot be read.",
 		Example: "  reprise detect\n  reprise detect 004 --json",
 	}
 	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.detect(ctx, dir, name) })
@@ -256,8 +256,10 @@ func (a *app) detect(ctx context.Context, dir, arg string) error {
 	if run == nil {
 		return a.noRuns(found, answer)
 	}
-	a.came(run.Detected(answer.ResumeState))
 	j := judgedOf(found, run)[0]
+	if a.came(run.Detected(answer.ResumeState)); j.d.State == reprise.Running {
+		a.came(j.d.Outcome())
+	}
 	a.about(run, j.name)
 	return a.print(answer, func(p *page) {
 		p.detect(run, j.name, answer)

@@ -248,7 +248,7 @@ func TestAC_real_claude_knows_the_commands_of_the_plugin(t *testing.T) {
 }
 
 // interruptedHere is said in the briefing that a hook gives.
-const interruptedHere = "Another session began work in this project"
+const interruptedHere = "work in this project was interrupted"
 
 // firstRequest is what the model was asked first, titles and summaries left out.
 func firstRequest(rig *agenttest.Rig) string {

@@ -285,7 +285,7 @@ func (p *page) detect(r *reprise.Run, name string, d report.Detect) {
 		title = ": " + plain(r.Title)
 	}
 	p.line("%s", fit(fmt.Sprintf("%s (%s, %s)%s", plain(name), r.Layout, r.Kind, title), p.columns))
-	p.field("state", symbols[r.State]+" "+words(r.State)+", "+plain(r.Reason))
+	p.field("state", symbols[d.Run.State]+" "+words(d.Run.State)+", "+plain(d.Reason))
 	if r.State.Open() && r.Until.After(p.now) {
 		p.field("waits", plain(strings.TrimPrefix(r.Awaits(), "waits ")))
 	}

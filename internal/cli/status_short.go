@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,8 +27,8 @@ var (
 	glanceTime = 125 * time.Millisecond
 )
 
-// short prints one line for a shell prompt: how many runs of the project around a folder
-// are open, by state, and nothing if none is. A glance covers the folders that agents use
+// short prints one line for a shell prompt: how many runs and agent sessions of the project around
+// a folder are open, by state, and nothing if none is. A glance covers the folders that agents use
 // and the places where an earlier look found runs. If checking for more takes too long,
 // an ellipsis says so.
 func (a *app) short(ctx context.Context, dir string) error {
@@ -37,7 +38,7 @@ func (a *app) short(ctx context.Context, dir string) error {
 	go func() {
 		root, _ := project.Locate(dir)
 		look := func(within []string) (seen judgedOr) {
-			seen.found, seen.err = a.judgeAgain(glance, root, project.JudgeOptions{Alone: true, Options: project.Options{Within: within}})
+			seen.found, seen.err = a.judgeAgain(glance, root, project.JudgeOptions{Alone: true, Sessions: true, Options: project.Options{Within: within}})
 			return seen
 		}
 		last := look(a.places(root))
@@ -66,11 +67,13 @@ func (a *app) short(ctx context.Context, dir string) error {
 		return seen.err
 	}
 	line := more
-	if found := seen.found; found != nil && len(found.Runs) == 0 && found.Nothing() == reprise.OutcomeUnreadable {
-		a.came(reprise.OutcomeUnreadable)
-		line = symbols[reprise.Unreadable] + " " + clip(found.Hidden(), 60)
-	} else if found != nil {
-		line = strings.TrimSpace(promptLine(found) + " " + more)
+	if found := seen.found; found != nil {
+		line = promptLine(found)
+		if to := found.Nothing(); to != reprise.OutcomeNothing {
+			a.came(to)
+			line = cmp.Or(line, symbols[reprise.Unreadable]+" "+clip(found.Hidden(), 60))
+		}
+		line = strings.TrimSpace(line + " " + more)
 	}
 	if line == "" {
 		return nil
@@ -84,10 +87,13 @@ type judgedOr struct {
 	err   error
 }
 
-// promptLine counts the open runs by state.
+// promptLine counts the open runs by state, and the agent sessions that a person could want back.
 func promptLine(found *project.Judgement) string {
 	var parts []string
 	counts := states(found, found.Runs)
+	for _, s := range found.Sessions(false) {
+		counts[s.State(found.Observed.Now)]++
+	}
 	for _, state := range []reprise.State{reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable} {
 		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d %s", symbols[state], n, words(state)))

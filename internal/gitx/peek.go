@@ -66,13 +66,13 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	var wg sync.WaitGroup
 	wg.Go(func() { r.heads(ctx, git, ask.Heads) })
 	wg.Go(func() {
-		if ask.Missing {
-			r.peekMissing(ctx, git)
-		}
-	})
-	wg.Go(func() {
 		if ask.Changed {
 			r.peekChanged(ctx, p, git, ask.MaxChanges)
+		}
+		if ask.Missing && git.Listed && git.ChangedMore == 0 {
+			git.Missing = slices.ContainsFunc(git.Changed, func(c reprise.Change) bool { return c.Deleted && !c.Added && ofState(c.Path) })
+		} else if ask.Missing {
+			r.peekMissing(ctx, git)
 		}
 	})
 	if len(ask.Paths) > 0 {
@@ -134,7 +134,12 @@ func lastWritten(name string, room *int) (at time.Time) {
 func (r *Repo) peekMissing(ctx context.Context, git *reprise.Git) {
 	names, err := r.git.names(ctx, "diff-index", "-z", "--name-only", "--diff-filter=D", "--no-renames", "--ignore-submodules=all", "--relative", "HEAD", "--")
 	r.missed("whether files of state are missing was not looked at", r.refusal(err))
-	git.Missing = slices.ContainsFunc(names, func(name string) bool { return slices.Contains(stateTypes, path.Ext(name)) })
+	git.Missing = slices.ContainsFunc(names, ofState)
+}
+
+// ofState reports whether a file in this folder may be one of state.
+func ofState(name string) bool {
+	return filepath.IsLocal(name) && slices.Contains(stateTypes, path.Ext(name))
 }
 
 // peekLog adds the commits on the head that touched ask.Paths, and what they left of files. A
