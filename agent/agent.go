@@ -95,8 +95,8 @@ const (
 // Says tells by what an attempt said of itself that it is finished.
 type Says string
 
-// What says so. An exit code is a word only of a plain command that a person named for the
-// step: of an agent it proves nothing.
+// What says so. An exit code is a word only of a plain command, whose contract it is: of a CLI
+// with events of its own it proves nothing.
 const (
 	SaysNothing Says = ""
 	SaysExit    Says = "exit"  // of a plain command

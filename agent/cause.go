@@ -101,10 +101,13 @@ func hasAny(text string, words []string) bool {
 // its way: EX_TEMPFAIL of sysexits.h, and our own code for it.
 const tryLater = 75
 
-// Postpone makes a limit of a failure that a plain command blames on one, by its exit code
-// alone: what it prints may be the output of the very work that failed. A result that it
-// left counts more.
-func (r *Result) Postpone(now time.Time) {
+// ByExit judges a plain command by its exit code alone: what it prints may be the output of the
+// very work that failed. With 0 it says that it is finished, with another code it may blame a
+// limit. A result that it left counts more.
+func (r *Result) ByExit(now time.Time) {
+	if r.Outcome == Done {
+		r.Says = SaysExit
+	}
 	if r.Outcome == Failed && r.Exit == tryLater && r.Reply == nil && r.ReplyProblem == "" {
 		r.Outcome, r.Until = Limited, transcript.ResetTime(r.LastText, now)
 		if r.LastText != "" {

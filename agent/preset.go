@@ -151,7 +151,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 	l := Launch{Stdin: job.Prompt, Grace: o.Grace, MaxLog: o.MaxLog, Shim: o.Shim}
 	if p.Name == Command {
 		l.Argv = o.Command
-		l.Finish = func(r *Result) { r.Postpone(o.Now()) }
+		l.Finish = func(r *Result) { r.ByExit(o.Now()) }
 		return l.Start(ctx, job)
 	}
 	s := p.stream(o.Now)

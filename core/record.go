@@ -35,6 +35,10 @@ type Record struct {
 type Begin struct {
 	Run  string `json:"run"`
 	Plan string `json:"plan"` // the file of the convention, relative to the project
+	// Of names the convention, Kind what its runs are, and ID the run, for people.
+	Of   string `json:"of,omitempty"`
+	Kind string `json:"kind,omitempty"`
+	ID   string `json:"id,omitempty"`
 }
 
 // Start says that an attempt of a step begins. It is written before its agent exists: an
@@ -162,6 +166,11 @@ type Undo struct {
 // Note is for people. It changes no state.
 type Note struct {
 	Text string `json:"text"`
+	// Left says that an engine left the run in good order, and what the run waits for: it is the
+	// action of its last decision.
+	Left string `json:"left,omitempty"`
+	// Taken says that an engine took the run up, in this mode.
+	Taken string `json:"taken,omitempty"`
 }
 
 // Close ends the run. An Undo opens it again.

@@ -54,6 +54,9 @@ type Said struct {
 	Grant    json.RawMessage `json:"grant,omitempty"` // what the answer may allow
 }
 
+// NextQuestion is the id of a question that is asked with the next record.
+func (s *State) NextQuestion() string { return fmt.Sprintf("q%d", s.Seq+1) }
+
 // Step gives what the records say of a step; it is never nil.
 func (s *State) Step(id string) *Past {
 	if p := s.Steps[id]; p != nil {

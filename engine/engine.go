@@ -63,6 +63,8 @@ type Engine struct {
 	Workflow func(file string) (*flow.Workflow, reprise.Hash, error)
 
 	AllowNetwork, Adopt bool
+	// Worlds has lists worked on with worlds (core), where they were not begun without.
+	Worlds bool
 	// Disk, if set, wraps the disk, for tests that crash here.
 	Disk func(durable.FS) durable.FS
 	// Hands, if set, replaces the hands of this machine, which it gets for each run and

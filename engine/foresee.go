@@ -39,6 +39,9 @@ func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref, []rep
 }
 
 func (e *Engine) prospect(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (out project.Foreseen, err error) {
+	if e.isOnWorlds(ref) {
+		return e.foreseenOnWorlds(ctx, ref)
+	}
 	asked, starts, err := e.foresee(ctx, ref, unrecorded)
 	for _, ev := range asked {
 		out.Asks = append(out.Asks, askedIn(ev))
@@ -64,6 +67,9 @@ func (e *Engine) prospect(ctx context.Context, ref reprise.Ref, unrecorded []rep
 func (e *Engine) Refused(ctx context.Context, ref reprise.Ref) error {
 	if e.servesAll() {
 		return nil // it need not be looked at so closely
+	}
+	if e.isOnWorlds(ref) {
+		return e.refusedOnWorlds(ref)
 	}
 	_, starts, err := e.foresee(ctx, ref, nil)
 	if err != nil || starts == nil {

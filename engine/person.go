@@ -161,6 +161,9 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 		return err
 	}
 	defer store.Release()
+	if e.onWorlds(store, ref) {
+		return e.answerWorlds(ctx, store, ref, answers)
+	}
 	w, err := e.open(ctx, store, ref, nil)
 	if err != nil {
 		return err

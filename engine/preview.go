@@ -22,6 +22,9 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 		return nil, err
 	}
 	defer store.Release()
+	if e.onWorlds(store, ref) {
+		return e.previewWorlds(ctx, store, ref, c)
+	}
 	w, err := e.looking(store, ref, nil)
 	if err != nil {
 		return nil, err

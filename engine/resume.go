@@ -38,6 +38,9 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 			return nil, err
 		}
 	}
+	if e.isOnWorlds(ref) {
+		return e.resumeWorlds(ctx, ref, c)
+	}
 	e = e.orderly()
 	store, report, err := e.take(ctx)
 	if err != nil {

@@ -164,6 +164,9 @@ type Account struct {
 // stands before the place of damage.
 func ReadAccount(store *durable.Store, name string) (*Account, error) {
 	a := &Account{}
+	if is, err := a.readRecords(store, name); is || err != nil {
+		return a, err
+	}
 	var err error
 	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
 		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
@@ -174,6 +177,9 @@ func ReadAccount(store *durable.Store, name string) (*Account, error) {
 // ReadUndone is ReadAccount without an undo that nothing followed: it may be half done.
 func ReadUndone(store *durable.Store, name string) (*Account, error) {
 	a := &Account{}
+	if is, err := a.readRecords(store, name); is || err != nil {
+		return a, err
+	}
 	var undone []durable.Record
 	take := func(rec durable.Record) error {
 		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })

@@ -423,7 +423,7 @@ func worked(entries []journal.Entry) (last uint64) {
 // lease calls it before anything else, since from then on the attempts may be settled, undone or
 // put away. It returns what is worth telling.
 func DoubtOthers(ctx context.Context, store *durable.Store, now time.Time) (found []reprise.Finding, err error) {
-	names, err := store.Logs()
+	names, err := journal.Logs(store)
 	if err != nil {
 		return nil, err
 	}

@@ -301,7 +301,7 @@ func homeAt(known map[string]*home, dir string) *home {
 	}
 	store, err := durable.Open(dir, durable.Options{AllowNetwork: true, Adopt: true})
 	if h.store = store; err == nil {
-		h.names, err = store.Logs()
+		h.names, err = journal.Logs(store)
 	}
 	if err == nil {
 		if h.holder, err = store.Who(); errors.Is(err, fs.ErrNotExist) {

@@ -149,7 +149,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 // moved to a folder beside it keeps the one it has: who puts away what is done makes nothing
 // of it unknown.
 func JournalOf(store *durable.Store, r *reprise.Run) (string, error) {
-	names, err := store.Logs()
+	names, err := journal.Logs(store)
 	return journalOf(store, names, r), err
 }
 

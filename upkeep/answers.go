@@ -35,7 +35,7 @@ func (a *answer) String() string {
 // answersSince lists what a person answered since a snapshot was taken, of those of the
 // runs that it is about.
 func answersSince(store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run) (out []answer, err error) {
-	names, err := store.Logs()
+	names, err := journal.Logs(store)
 	if err != nil {
 		return nil, err
 	}

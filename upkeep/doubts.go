@@ -14,7 +14,7 @@ import (
 // the snapshot was taken, and of what is now the steps whose marks stay in the files that are
 // kept. In the other journals it records what was in doubt then, where the marks come back.
 func (p *UndoPlan) doubts(ctx context.Context, store *durable.Store, snap *durable.Snapshot, told func(log string) bool) (map[string][]reprise.Event, error) {
-	names, err := store.Logs()
+	names, err := journal.Logs(store)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (t Tender) LogOf(id string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := store.Logs()
+	names, err := journal.Logs(store)
 	if err != nil {
 		return nil, err
 	}

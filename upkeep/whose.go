@@ -91,7 +91,7 @@ func (w *whose) readJournals() error {
 			w.traces.Wrote[f.Path] = append(w.traces.Wrote[f.Path], journal.Written{Touch: touch, Gen: s.Gen, At: s.At})
 		}
 	}
-	names, err := w.store.Logs()
+	names, err := journal.Logs(w.store)
 	if err != nil {
 		return err
 	}

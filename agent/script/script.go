@@ -33,12 +33,7 @@ type command struct{ o Options }
 func (c command) Start(ctx context.Context, job agent.Job) (agent.Session, error) {
 	return agent.Launch{
 		Argv: job.Command, Stdin: job.Prompt,
-		Finish: func(r *agent.Result) {
-			if r.Outcome == agent.Done {
-				r.Says = agent.SaysExit
-			}
-			r.Postpone(c.o.Now())
-		},
-		Grace: c.o.Grace, MaxLog: c.o.MaxLog, Shim: c.o.Shim,
+		Finish: func(r *agent.Result) { r.ByExit(c.o.Now()) },
+		Grace:  c.o.Grace, MaxLog: c.o.MaxLog, Shim: c.o.Shim,
 	}.Start(ctx, job)
 }

@@ -216,7 +216,7 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	return err
 }
 
-func (e *Engine) questionID() string { return fmt.Sprintf("q%d", e.state().Seq+1) }
+func (e *Engine) questionID() string { return e.state().NextQuestion() }
 
 // skip leaves a step out: the plan says so, and nothing else changes.
 func (e *Engine) skip(ctx context.Context, step string, steps []core.Step) error {
@@ -315,14 +315,6 @@ func title(steps []core.Step, id string) string {
 
 // mark completes a move to a world in which the plan gives a step a status.
 func (e *Engine) mark(m *core.Move, change core.SetStatus) error {
-	head, err := e.Repo.Head()
-	if err != nil {
-		return err
-	}
-	alike, err := e.Repo.Alike(m.To, core.World(head.Tree))
-	if err != nil {
-		return err
-	}
 	edits, err := e.record(e.Repo.FS(m.To), change)
 	if err != nil {
 		return err
@@ -330,10 +322,13 @@ func (e *Engine) mark(m *core.Move, change core.SetStatus) error {
 	if m.To, err = e.Repo.With(m.To, edits); err != nil {
 		return err
 	}
-	if !alike {
-		if edits, err = e.record(e.Repo.FS(core.World(head.Tree)), change); err != nil {
-			return nil //nolint:nilerr // the commit has no plan, or one without the step
-		}
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	edits, err = e.record(e.Repo.FS(core.World(head.Tree)), change)
+	if err != nil {
+		return nil //nolint:nilerr // the commit has no plan, or one without the step
 	}
 	m.Own, err = e.Repo.Blobs(edits)
 	return err

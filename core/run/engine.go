@@ -26,6 +26,9 @@ type Config struct {
 	Dir        string // the project
 	Run        string // the id of the run
 	Plan       string // its file, relative to the project
+	Of         string // the name of its convention
+	Kind       string // what its runs are
+	ID         string // its name for people
 	Convention core.Convention
 	// Work says who does an attempt, and fills in the job: the prompt, the environment, what it
 	// may do, the session. An error means that nothing was started: the run rests with it.
@@ -146,36 +149,24 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	if e.state().Seq == 0 {
-		_, err = e.append(core.Record{Begin: &core.Begin{Run: c.Run, Plan: c.Plan}})
+		_, err = e.append(core.Record{Begin: c.begin()})
 		return e, err
 	}
 	return e, nil
 }
 
+func (c Config) begin() *core.Begin {
+	return &core.Begin{Run: c.Run, Plan: c.Plan, Of: c.Of, Kind: c.Kind, ID: c.ID}
+}
+
 // Look gives what an engine would see and decide now. It takes no lock and changes nothing
 // in the project.
 func Look(ctx context.Context, c Config) (v core.View, d core.Decision, err error) {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	c.boot()
-	e := &Engine{Config: c}
-	if e.Repo, err = world.Look(ctx, c.Dir); err != nil {
-		return v, nil, err
-	}
-	defer e.Repo.Close()
-	if e.below, err = e.Repo.Below(c.Dir); err != nil {
-		return v, nil, err
-	}
-	e.dir = filepath.Join(e.Repo.Top, world.Folder, "runs", c.Run)
-	e.Repo.Always = []string{path.Join(e.below, c.Plan)}
-	e.Journal = &journal.Journal{}
-	if e.Journal.State, err = journal.Peek(e.dir); errors.Is(err, fs.ErrNotExist) {
-		e.Journal.State.Run, err = core.Begin{Run: c.Run, Plan: c.Plan}, nil
-	}
+	e, err := looking(ctx, c)
 	if err != nil {
 		return v, nil, err
 	}
+	defer e.Repo.Close()
 	if err := e.findOthers(); err != nil {
 		return v, nil, err
 	}
@@ -183,6 +174,31 @@ func Look(ctx context.Context, c Config) (v core.View, d core.Decision, err erro
 		return v, nil, err
 	}
 	return v, core.Next(v), nil
+}
+
+// looking gives an engine that only looks. Its repository must be closed.
+func looking(ctx context.Context, c Config) (e *Engine, err error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.boot()
+	e = &Engine{Config: c, Journal: &journal.Journal{}}
+	if e.Repo, err = world.Look(ctx, c.Dir); err != nil {
+		return nil, err
+	}
+	if e.below, err = e.Repo.Below(c.Dir); err == nil {
+		e.dir = filepath.Join(e.Repo.Top, world.Folder, "runs", c.Run)
+		e.Repo.Always = []string{path.Join(e.below, c.Plan)}
+		e.Journal.State, err = journal.Peek(e.dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Journal.State.Run, err = *c.begin(), nil
+	}
+	if err != nil {
+		e.Repo.Close()
+		return nil, err
+	}
+	return e, nil
 }
 
 // Close gives the run back.
@@ -225,10 +241,7 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 				return core.Rest{Why: e.stop}, nil
 			}
 		case core.StartStep:
-			// Alone in the project it is waited for: there is nothing to see before it ends.
-			if err = e.start(ctx, stop, d.Step); err == nil && e.Parallel < 2 && !e.wait(stop) {
-				return core.Rest{Why: e.stop}, nil
-			}
+			err = e.start(ctx, stop, d.Step)
 		case core.EndAttempt:
 			err = e.end(ctx, d, v)
 		case core.AdoptStep:

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -110,7 +109,7 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 		path, err := os.Readlink(fmt.Sprintf("%s/fd/%d", proc, int32(fd)))
 		return d.rel(path, err == nil)
 	}
-	at := func(fd, ptr uint64) (string, bool) {
+	path := func(fd, ptr uint64) (string, bool) {
 		name := memory(tid, ptr)
 		if !filepath.IsAbs(name) {
 			at := proc + "/cwd"
@@ -125,8 +124,8 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 	cwd := int32(unix.AT_FDCWD)
 	here := uint64(uint32(cwd))
 	two := func(fd1, p1, fd2, p2 uint64, do func(a, b string)) *call {
-		from, in1 := at(fd1, p1)
-		to, in2 := at(fd2, p2)
+		from, in1 := path(fd1, p1)
+		to, in2 := path(fd2, p2)
 		if !in1 && !in2 {
 			return nil
 		}
@@ -139,7 +138,7 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 		}}
 	}
 	one := func(fd, p uint64, do func(name string)) *call {
-		name, in := at(fd, p)
+		name, in := path(fd, p)
 		if !in {
 			return nil
 		}
@@ -171,10 +170,6 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 		return &call{func(d *disk, _ int64) { d.synced(name) }}
 	}
 	switch in.nr {
-	case unix.SYS_EXECVE:
-		if path.Base(memory(tid, a[0])) == "git" {
-			return &call{func(d *disk, _ int64) { d.gits++ }}
-		}
 	case unix.SYS_OPEN:
 		return opened(here, a[0], a[1])
 	case unix.SYS_CREAT:

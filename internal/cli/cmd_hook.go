@@ -378,7 +378,7 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 		return
 	}
 	defer store.Release()
-	logs, err := store.Logs()
+	logs, err := journal.Logs(store)
 	if c.ID == "" || err != nil || len(logs) == 0 {
 		return
 	}

@@ -84,7 +84,7 @@ func (a *app) ownAttempt() (ref reprise.Ref, open reprise.Event, err error) {
 		return ref, open, err
 	}
 	defer store.Release()
-	logs, err := store.Logs()
+	logs, err := journal.Logs(store)
 	if err != nil {
 		return ref, open, err
 	}

@@ -129,7 +129,11 @@ func (a *app) tend(ctx context.Context, flags upkeepFlags, t tending) error {
 				return err
 			}
 			if !a.json {
-				p.line("%s `reprise undo %s` %s.", cmp.Or(t.done, "Done."), snapshot, t.back)
+				if done := cmp.Or(t.done, "Done."); snapshot == "" {
+					p.line("%s", done)
+				} else {
+					p.line("%s `reprise undo %s` %s.", done, snapshot, t.back)
+				}
 				if t.more != nil {
 					t.more(p)
 				}

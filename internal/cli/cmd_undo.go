@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
+	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/report"
+	"reprise/settings"
 	"reprise/upkeep"
 )
 
@@ -42,6 +45,9 @@ func (a *app) newUndo() *cobra.Command {
 }
 
 func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upkeep.UndoChoice) error {
+	if strings.Contains(id, "@") {
+		return a.undoWorlds(ctx, flags, id)
+	}
 	t := a.tender(flags)
 	list, unread := t.Snapshots()
 	if len(list) == 0 && unread != nil {
@@ -56,6 +62,14 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 	if unread != nil {
 		doc.Notes = append(doc.Notes, unread.Error())
 	}
+	taken, err := a.undoer(flags).TakenUp()
+	if err != nil {
+		return err
+	}
+	for _, t := range taken {
+		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: t.ID, At: t.At, Why: "before resuming " + t.Ref.ID})
+	}
+	slices.SortStableFunc(doc.Snapshots, func(a, b report.SnapshotLine) int { return b.At.Compare(a.At) })
 	switch {
 	case id == "" && flags.yes && len(list) > 0:
 		return misuse("--yes needs the name of a snapshot; the last one is `reprise undo %s --yes`", list[0].ID)
@@ -146,6 +160,55 @@ func (p *page) snapshots(list []report.SnapshotLine, unread error) {
 	}
 	p.gap()
 	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)
+}
+
+func (a *app) undoer(flags upkeepFlags) *engine.Engine {
+	return &engine.Engine{Dir: flags.dir, Settings: settings.Default(), Environ: os.Environ(), Now: a.clock, AllowNetwork: flags.network, Adopt: flags.adopt}
+}
+
+// undoWorlds takes back what was finished of a run since it was taken up.
+func (a *app) undoWorlds(ctx context.Context, flags upkeepFlags, id string) error {
+	dir, err := filepath.Abs(flags.dir)
+	if err != nil {
+		return err
+	}
+	flags.dir = dir
+	e := a.undoer(flags)
+	all, err := e.TakenUp()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(t engine.Taken) bool { return t.ID == id })
+	if i < 0 {
+		return fail(exitUsage, "`reprise undo` lists them", "no moment is called %q", id)
+	}
+	steps, files, err := e.UndoSince(ctx, all[i], true)
+	if err != nil {
+		return err
+	}
+	doc := report.Undo{
+		Schema: report.UndoSchema, Root: flags.dir, Changed: report.List(files), Archived: []string{}, AtWork: []string{}, Kept: []string{}, Notes: []string{},
+		Snapshots: []report.SnapshotLine{},
+	}
+	return a.tend(ctx, flags, tending{
+		document: &doc, question: "Take it back?", idle: len(steps) == 0,
+		done: "Undone: " + count(len(steps), "step") + " taken back, each by a commit; what you changed since stays.",
+		show: func(p *page) {
+			if len(steps) == 0 {
+				p.line("Nothing that was finished since is left to take back.")
+			}
+			p.some("  take back ", steps)
+			p.some("  in ", files)
+		},
+		do: func() (string, error) {
+			steps, _, err := e.UndoSince(ctx, all[i], false)
+			if err == nil {
+				doc.Undone = id
+			}
+			doc.Notes = report.Each(steps, func(s string) string { return "taken back: " + s })
+			return "", err
+		},
+	})
 }
 
 func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, choice upkeep.UndoChoice) {

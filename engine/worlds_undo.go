@@ -1,0 +1,86 @@
+//go:build unix
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/core/run"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// TakenUp lists when runs on worlds were taken up, the latest first.
+func (e *Engine) TakenUp() (out []Taken, err error) {
+	store, err := e.look()
+	if err != nil {
+		return nil, err
+	}
+	defer store.Release()
+	names, err := journal.Logs(store)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !journal.OnWorlds(store, name) {
+			continue
+		}
+		entries, _, err := journal.Read(store, name)
+		if err != nil {
+			return nil, err
+		}
+		ref := journal.LifeOf(entries).Run
+		for _, entry := range entries {
+			if entry.Event.Kind == reprise.RunResumed && entry.Event.Run == nil {
+				out = append(out, Taken{ID: fmt.Sprintf("%s@%d", ref.ID, entry.Seq), Ref: ref, At: entry.Event.At})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Taken) int { return b.At.Compare(a.At) })
+	return out, nil
+}
+
+// UndoSince takes back what was finished of a run since it was taken up: the work of the steps, the
+// newest first, by a commit each. With dry it only tells which steps and files that are. It is
+// refused, with nothing more changed, where the same lines were changed since.
+func (e *Engine) UndoSince(ctx context.Context, t Taken, dry bool) (steps, files []string, err error) {
+	_, seq, _ := strings.Cut(t.ID, "@")
+	since, err := strconv.Atoi(seq)
+	if err != nil {
+		return nil, nil, err
+	}
+	var store *durable.Store
+	if dry {
+		store, err = e.look()
+	} else {
+		store, _, err = e.take(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer store.Release()
+	w, err := e.looking(store, t.Ref, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &listed{work: w}
+	if steps, files, err = run.UndoneBy(ctx, l.config(), since); err != nil || dry {
+		return steps, files, err
+	}
+	if l.at, err = run.Open(ctx, l.config()); err != nil {
+		return nil, nil, err
+	}
+	defer l.at.Close()
+	for i, step := range steps {
+		if err := l.at.Undo(ctx, step); err != nil {
+			return steps[:i], files, errors.Join(fmt.Errorf("undo %s: %w", step, err), l.at.Left("", "undone in part"))
+		}
+	}
+	return steps, files, l.at.Left(reprise.Start.String(), "undone")
+}

@@ -1,0 +1,179 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/core"
+	records "reprise/core/journal"
+	"reprise/internal/durable"
+)
+
+// Logs lists the journals of a project: those of runs on worlds, and older ones.
+func Logs(store *durable.Store) ([]string, error) {
+	names, err := store.Logs()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := os.ReadDir(runsOf(store))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, run := range runs {
+		if _, err := os.Lstat(filepath.Join(runsOf(store), run.Name(), "journal")); err == nil {
+			names = append(names, run.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func runsOf(store *durable.Store) string {
+	return filepath.Join(store.Dir(), durable.StateDir, "runs")
+}
+
+// OnWorlds reports whether a run is worked on with worlds: its journal is one of records.
+func OnWorlds(store *durable.Store, name string) bool {
+	_, err := os.Lstat(filepath.Join(runsOf(store), name, "journal"))
+	return err == nil
+}
+
+// readRecords gives the records of a run on worlds as the events that they are for those who
+// look. ok is false if it has none.
+func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err error) {
+	dir := filepath.Join(runsOf(store), name)
+	t := teller{file: recordsFile(name), asked: map[string]*core.Ask{}}
+	err = records.Read(dir, func(r core.Record) error {
+		t.tell(r)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if errors.Is(err, records.ErrDamaged) {
+		err = &durable.DamageError{Log: name, Path: recordsFile(name), Cause: err.Error()}
+	}
+	a.Entries, a.Info.Records = t.out, len(t.out)
+	for i := range a.Entries {
+		a.trail.add(&a.Entries[i])
+	}
+	return true, err
+}
+
+func recordsFile(name string) string { return durable.StateDir + "/runs/" + name + "/journal" }
+
+// teller tells records as events.
+type teller struct {
+	file  string
+	out   []Entry
+	run   string
+	done  map[int]int // the entry of a finished step, by the number of its record
+	asked map[string]*core.Ask
+}
+
+func (t *teller) tell(r core.Record) {
+	add := func(ev reprise.Event) {
+		ev.At = r.At
+		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
+	}
+	switch {
+	case r.Begin != nil:
+		t.run = r.Begin.Run
+		add(reprise.Event{Kind: reprise.RunResumed, Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
+	case r.Start != nil:
+		s := r.Start
+		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Attempt: s.Attempt, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
+	case r.End != nil:
+		t.end(r, add)
+	case r.Made != nil:
+		if i, ok := t.done[r.Made.Of]; ok {
+			t.out[i].Event.Commit = r.Made.Head.Commit
+		}
+	case r.Ask != nil:
+		t.ask(r.Ask, add)
+	case r.Answer != nil:
+		text := r.Answer.Text
+		if text == "" {
+			text = r.Answer.Option
+		}
+		ev := reprise.Event{Kind: reprise.QuestionAnswered, Question: r.Answer.ID, Text: text, Actor: reprise.Person}
+		if q := t.asked[r.Answer.ID]; q != nil {
+			ev.By = q.Step
+		}
+		add(ev)
+		add(reprise.Event{Kind: reprise.AnswerApplied, Question: r.Answer.ID})
+	case r.Undo != nil:
+		add(reprise.Event{Kind: reprise.StepReset, Step: r.Undo.Step, Text: r.Undo.Why, Actor: reprise.Person})
+	case r.Note != nil && r.Note.Left != "":
+		add(reprise.Event{Kind: reprise.EngineLeft, Outcome: r.Note.Left, Text: r.Note.Text})
+	case r.Note != nil && r.Note.Taken != "":
+		add(reprise.Event{Kind: reprise.RunResumed, Outcome: r.Note.Taken, Text: r.Note.Text})
+	case r.Close != nil:
+		add(reprise.Event{Kind: reprise.EngineLeft, Outcome: reprise.Finish.String(), Text: r.Close.Why})
+	}
+}
+
+func (t *teller) end(r core.Record, add func(reprise.Event)) {
+	e := r.End
+	ev := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}
+	switch e.Outcome {
+	case core.Done:
+		if t.done == nil {
+			t.done = map[int]int{}
+		}
+		t.done[r.Seq] = len(t.out)
+		ev.Kind, ev.Text = reprise.StepFinished, ""
+	case core.Failed:
+		ev.Kind = reprise.StepFailed
+	case core.Limited:
+		ev.Kind, ev.Until, ev.Account, ev.Outcome = reprise.StepDeferred, e.Until, e.Account, reprise.AwaitsLimit
+	case core.Passed:
+		ev.Kind, ev.Actor = reprise.StepSkipped, reprise.Person
+	default: // cut off, or asking: it is begun again
+		ev.Kind, ev.Outcome = reprise.StepResolved, string(reprise.Rerun)
+	}
+	add(ev)
+	if e.Ask != nil {
+		t.ask(e.Ask, add)
+	}
+}
+
+func (t *teller) ask(q *core.Ask, add func(reprise.Event)) {
+	t.asked[q.ID] = q
+	add(Asked(q))
+}
+
+// Asked is a question of a run on worlds as an event.
+func Asked(q *core.Ask) reprise.Event {
+	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step, By: q.Step}
+	if q.Of != nil {
+		ev.Text, ev.Options, ev.Closed = q.Of.Text, q.Of.Options, q.Of.Closed
+		return ev
+	}
+	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true
+	for _, o := range q.Options {
+		ev.Options = append(ev.Options, o.Key)
+		ev.Text += fmt.Sprintf("\n%s: %s", o.Key, o.Label)
+	}
+	facts := []string{q.Facts.Stat}
+	if len(q.Facts.Files) > 0 {
+		facts = append(facts, "files: "+strings.Join(q.Facts.Files, ", "))
+	}
+	if len(q.Facts.Commits) > 0 {
+		facts = append(facts, "commits: "+strings.Join(q.Facts.Commits, "; "))
+	}
+	if q.Facts.Attempts > 0 {
+		facts = append(facts, "attempts: "+strconv.Itoa(q.Facts.Attempts))
+	}
+	if facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" }); len(facts) > 0 {
+		ev.Text += "\n" + strings.Join(facts, "\n")
+	}
+	return ev
+}
