@@ -110,7 +110,7 @@ contract: build ## what this build says beside an earlier one: make contract OLD
 
 bench: build ## speed, beside a peer in the same run; rewrites docs/benchmarks.md
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench ./engine | tee bin/bench.log; \
+	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench ./engine ./core/run | tee bin/bench.log; \
 	$(GO) run ./internal/pages benchmarks < bin/bench.log > docs/benchmarks.md && $(GO) run ./internal/pages chart < bin/bench.log > docs/img/benchmarks.svg && ! grep -q '^FAIL' bin/bench.log
 
 bin/temporal:

@@ -74,10 +74,15 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	r.own = filepath.Join(r.Top, Folder, "worlds")
-	if err := r.claim(ctx); err != nil {
+	err := r.claim(ctx)
+	if err == nil {
+		err = r.begin(ctx)
+	}
+	if err != nil {
+		r.lock.Close()
 		return nil, err
 	}
-	return r, r.begin(ctx)
+	return r, nil
 }
 
 // Look opens the project for somebody who only looks: nothing in it is written, no lock is
@@ -114,8 +119,11 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 	if r.looking {
 		r.gitDir = filepath.Join(r.own, "repo.git")
 	}
-	out, err := command(ctx, dir, clean(os.Environ()), nil, "rev-parse", "--path-format=absolute",
+	out, err := command(ctx, dir, append(clean(os.Environ()), "LC_ALL=C"), nil, "rev-parse", "--path-format=absolute",
 		"--show-toplevel", "--git-dir", "--git-path", "objects", "--show-object-format")
+	if err != nil && !strings.Contains(err.Error(), "not a git repository") {
+		return err
+	}
 	if f := strings.Split(strings.TrimSpace(string(out)), "\n"); err == nil && len(f) == 4 {
 		r.Top, r.gitDir, r.objects = f[0], f[1], f[2]
 		if f[3] == "sha256" {
