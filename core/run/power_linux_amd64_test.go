@@ -537,7 +537,9 @@ func (x *explorer) explore(start, d *disk, want int, r *rand.Rand) {
 			os.RemoveAll(dir)
 			continue
 		}
-		x.seen[key] = true
+		if x.seen[key] = true; len(x.seen)%1000 == 0 {
+			x.t.Logf("%d states, %d bad", len(x.seen), x.bad)
+		}
 		want--
 		limit <- struct{}{}
 		work.Go(func() {
