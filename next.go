@@ -224,7 +224,9 @@ func (d *Decision) suspend(r *Run, o Observed) {
 		d.because("what was begun and left without a result is not known: " + u.String())
 	}
 	more := 0
-	for _, s := range o.SessionsOn(r) {
+	on := o.SessionsOn(r)
+	for i := range on {
+		s := &on[i]
 		for _, c := range s.Calls {
 			if !c.Open() {
 				continue

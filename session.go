@@ -131,10 +131,11 @@ func (c Call) Question(s Session) Question {
 
 // CallsAsked are the questions about calls that affect a run and that only a person can settle.
 func (o Observed) CallsAsked(r *Run) (out []Question) {
-	for _, s := range o.SessionsOn(r) {
-		for _, c := range s.Calls {
-			if c.Open() && c.Reaches() && s.Owner.Life != Alive {
-				out = append(out, c.Question(s))
+	on := o.SessionsOn(r)
+	for i := range on {
+		for _, c := range on[i].Calls {
+			if c.Open() && c.Reaches() && on[i].Owner.Life != Alive {
+				out = append(out, c.Question(on[i]))
 			}
 		}
 	}
@@ -336,8 +337,8 @@ func (o Observed) SessionsOn(r *Run) []Session {
 	}
 	all := o.sessionsAt(cmp.Or(r.Worktree, "."))
 	gone := 0
-	for _, s := range all {
-		if s.Owner.Life != Alive && r.behind(s.Last) {
+	for i := range all { // they are large, and many
+		if s := &all[i]; s.Owner.Life != Alive && r.behind(s.Last) {
 			gone++
 		}
 	}
@@ -428,9 +429,11 @@ func (s Session) Busy() bool {
 
 // LiveSession returns an open session where a run works, either busy or idle, or nil.
 func (o Observed) LiveSession(r *Run, busy bool) *Session {
-	for _, s := range o.SessionsOn(r) {
-		if s.Owner.Life == Alive && s.Busy() == busy {
-			return &s
+	on := o.SessionsOn(r)
+	for i := range on {
+		if s := &on[i]; s.Owner.Life == Alive && s.Busy() == busy {
+			own := *s
+			return &own
 		}
 	}
 	return nil

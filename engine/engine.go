@@ -20,6 +20,7 @@ import (
 	"reprise/agent"
 	"reprise/flow"
 	"reprise/internal/durable"
+	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/settings"
 )
@@ -92,6 +93,10 @@ type Engine struct {
 	// InPlace makes attempts work in the project's own checkout where they would have one
 	// of the run's: the whole checkout is the run's own.
 	InPlace bool
+
+	// Repo, if set, gives the project's repository to those who only look: one look at it does
+	// for all runs of a project.
+	Repo func() (*gitx.Repo, error)
 
 	// gate holds the accounts that a limit closed, for a run and its children.
 	gate *agent.Gate

@@ -7,10 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"reprise"
 	"reprise/flow"
+	"reprise/internal/gitx"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -19,14 +21,14 @@ import (
 // that it starts, for project.JudgeOptions. Workflow files do not have to be trusted:
 // nothing of them is started.
 func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref, []reprise.Event) (project.Foreseen, error) {
-	return func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (project.Foreseen, error) {
+	look := sync.OnceValues(func() (*Engine, error) {
 		root, err := filepath.Abs(dir)
 		if err != nil {
-			return project.Foreseen{}, err
+			return nil, err
 		}
 		set, err := settings.Budget(settings.Options{User: settings.UserFile(os.Getenv), Project: root})
 		if err != nil {
-			return project.Foreseen{}, err
+			return nil, err
 		}
 		e := &Engine{
 			Dir: root, Settings: set, Environ: os.Environ(), Now: func() time.Time { return now }, AllowNetwork: true, Adopt: true,
@@ -34,8 +36,24 @@ func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref, []rep
 				return ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
 			},
 		}
+		e.LookOnce()
+		return e, nil
+	})
+	return func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (project.Foreseen, error) {
+		e, err := look()
+		if err != nil {
+			return project.Foreseen{}, err
+		}
 		return e.prospect(ctx, ref, unrecorded)
 	}
+}
+
+// LookOnce makes previews of several runs share one look at the project's repository. It is for
+// an engine that only looks, and only for a moment.
+func (e *Engine) LookOnce() {
+	e.Repo = sync.OnceValues(func() (*gitx.Repo, error) {
+		return gitx.Open(context.Background(), e.Dir, gitx.Options{Environ: e.Environ}) // each call has a time limit
+	})
 }
 
 func (e *Engine) prospect(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (out project.Foreseen, err error) {

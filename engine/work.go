@@ -217,7 +217,11 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 // refused, only the state is worked on. Where git gives no answer nobody can tell, and that
 // is an error.
 func (w *work) openRepo(ctx context.Context) error {
-	repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ})
+	open := w.Repo
+	if open == nil || w.onRecord == nil {
+		open = func() (*gitx.Repo, error) { return gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}) }
+	}
+	repo, err := open()
 	var refused *gitx.RefusedError
 	switch {
 	case err == nil, gitx.Absent(err):

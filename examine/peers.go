@@ -13,6 +13,9 @@ import (
 // conflict.
 func concurrent(r *reprise.Run, o *World) []reprise.Finding {
 	mine := storiesOf(r)
+	if len(mine) == 0 {
+		return nil
+	}
 	var out []reprise.Finding
 	for _, p := range o.Peers {
 		if p == nil || same(r, p) || !isBegun(p) || together(r, p) {

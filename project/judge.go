@@ -574,7 +574,7 @@ func (w *watched) note(name string) {
 		if info.Size() > doc.MaxSize {
 			// It is never read completely: size and time represent its content.
 			sum = fmt.Sprintf("%d bytes of %d", info.Size(), info.ModTime().UnixNano())
-		} else if _, err := io.Copy(h, f); err == nil {
+		} else if _, err := io.CopyBuffer(h, f, make([]byte, min(32<<10, info.Size()+512))); err == nil {
 			sum = hex.EncodeToString(h.Sum(nil))
 		}
 		f.Close()

@@ -71,7 +71,7 @@ func (l Layout) emptied(r *reprise.Run, last reprise.Version) {
 
 // decided returns the run according to the list alone.
 func (l *list) decided(ref reprise.Ref) *reprise.Run {
-	r := &reprise.Run{Ref: ref, Branch: l.branch}
+	r := &reprise.Run{Ref: ref, Branch: l.branch, Steps: slices.Grow([]reprise.Step(nil), len(l.items))}
 	for i := range l.items {
 		r.Steps = append(r.Steps, l.step(&l.items[i]))
 		if l.items[i].status() == reprise.Done {

@@ -20,8 +20,9 @@ func (l *list) boxesOnce() {
 	*l = boxLists.Of(family.Name, file, func(f *doc.File) *list {
 		read := &list{family: family, file: f}
 		read.readBoxes()
-		read.file = nil
-		return read
+		kept := read.clone() // without what is worked out again
+		kept.file, kept.boxes = nil, nil
+		return &kept
 	}).clone()
 	l.family, l.file = family, file
 }

@@ -154,11 +154,30 @@ func awayIn(c *reprise.Commit, why string) *reprise.Away {
 
 // listed is the newest commit of these that changed one of the files, -1 if none did.
 func (g *Grader) listed(files []string, of func(c *reprise.Commit) bool) int {
-	return slices.IndexFunc(g.git.Commits, func(c reprise.Commit) bool {
-		return slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool {
-			return slices.Contains(files, f.Path) || f.From != "" && slices.Contains(files, f.From)
-		}) && of(&c)
-	})
+	var at []int
+	for _, name := range files {
+		at = append(at, g.byFile()[name]...)
+	}
+	slices.Sort(at)
+	for _, i := range slices.Compact(at) {
+		if of(&g.git.Commits[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// changing gives the positions of commits by the files that they changed, or took from there.
+func changing(commits []reprise.Commit) map[string][]int {
+	out := map[string][]int{}
+	for i := range commits {
+		for _, f := range commits[i].Files {
+			if out[f.Path] = append(out[f.Path], i); f.From != "" {
+				out[f.From] = append(out[f.From], i)
+			}
+		}
+	}
+	return out
 }
 
 // tellsOf reports whether a commit that no branch has tells of a step.

@@ -60,6 +60,7 @@ type Grader struct {
 	bySubj   []int // the same, sorted by subject, newest first among equals
 	byStep   map[string][]int
 	byWord   map[string][]ours // the engine's own trailers
+	byFile   func() map[string][]int
 	branches map[string]string // name to head
 	peers    []*reprise.Run
 	absent   map[string]bool
@@ -82,6 +83,7 @@ func New(o reprise.Observed) *Grader {
 		return g
 	}
 	commits := g.git.Commits
+	g.byFile = sync.OnceValue(func() map[string][]int { return changing(commits) })
 	for i := range commits {
 		g.byHash, g.bySubj = append(g.byHash, i), append(g.bySubj, i)
 		for _, value := range commits[i].Steps {

@@ -48,13 +48,15 @@ func (a *app) looks(ctx context.Context, root string) *job {
 // ahead returns what resuming a run starts, for every screen by which a person decides.
 // Each run is previewed once.
 func (s *job) ahead() func(judged) ahead {
-	who, known := s.whoDoes(s.root), map[*reprise.Run]ahead{}
+	who, known, begins := s.whoDoes(s.root), map[*reprise.Run]ahead{}, s.begins()
 	return func(j judged) ahead {
 		next, ok := known[j.run]
 		if !ok {
 			next = ahead{who: who(j)}
-			if e := s.begins(j); e != nil {
-				next.refused = e.Refused(s.ctx, j.run.Ref)
+			if e := begins(j); e != nil {
+				if !strings.HasPrefix(next.who, unserved) { // which says it
+					next.refused = e.Refused(s.ctx, j.run.Ref)
+				}
 				if j.sessions {
 					next.session = s.sessionOf(e, j, engine.Choice{Option: reprise.OptionContinue})
 				}
@@ -66,18 +68,25 @@ func (s *job) ahead() func(judged) ahead {
 	}
 }
 
-// begins is the engine that resuming a run would begin with, nil if it would start nothing
-// or cannot be known.
-func (s *job) begins(j judged) *engine.Engine {
-	starts := j.d.Action == reprise.Start || reprise.Offered(j.d.Options(j.run), reprise.OptionContinue)
-	if !starts || s.distrusts(s.root)(j.run.Ref) != "" {
-		return nil
+// begins gives the engine that resuming a run would begin with, nil if it would start nothing
+// or cannot be known. It only looks, and one does for all runs of a mode.
+func (s *job) begins() func(judged) *engine.Engine {
+	distrusts, known := s.distrusts(s.root), map[engine.Mode]*engine.Engine{}
+	return func(j judged) *engine.Engine {
+		starts := j.d.Action == reprise.Start || reprise.Offered(j.d.Options(j.run), reprise.OptionContinue)
+		if !starts || distrusts(j.run.Ref) != "" {
+			return nil
+		}
+		mode := s.flags.modeOf(j.run.Mode)
+		e, ok := known[mode]
+		if !ok {
+			if e, _ = s.engine(mode); e != nil { // resuming says why there is none
+				e.LookOnce()
+			}
+			known[mode] = e
+		}
+		return e
 	}
-	e, err := s.engine(s.flags.modeOf(j.run.Mode))
-	if err != nil {
-		return nil // resuming says why
-	}
-	return e
 }
 
 // sessionOf compares the session that a choice would resume first with a new one; nil if

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -78,6 +79,14 @@ func Frugal(env func(string) string) {
 	}
 	if env("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(128 << 20) // from there on it is looked for
+	}
+}
+
+// closely is Frugal for a command that looks closely, and so keeps more of each run: a project
+// of thousands of runs is still checked in 200 MB.
+func (a *app) closely() {
+	if a.env("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(148 << 20)
 	}
 }
 
@@ -181,30 +190,100 @@ func (a *app) writeJSON(w io.Writer, v any) error {
 // are escaped, which means the same to a program. What looks like a secret is taken out of
 // its values: every document passes here, those that pages and tools are made of too.
 func encode(w io.Writer, v any, indent string) error {
+	lists, err := encodeAround(w, v, indent)
+	if lists || err != nil {
+		return err
+	}
+	text, err := encoded(v, "", indent)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text+"\n")
+	return err
+}
+
+// manyParts is from how many elements on a list of a document is written one by one: of
+// thousands of runs the text alone takes more memory than a look may.
+const manyParts = 64
+
+// encodeAround is encode for a document with long lists. It is false, and nothing is written,
+// where it has none.
+func encodeAround(w io.Writer, v any, indent string) (bool, error) {
+	doc := reflect.ValueOf(v)
+	if doc.Kind() != reflect.Struct || indent == "" {
+		return false, nil
+	}
+	around := reflect.New(doc.Type()).Elem()
+	around.Set(doc)
+	lists := map[string]reflect.Value{} // by what stands in their place
+	for i := range doc.NumField() {
+		name, more, _ := strings.Cut(doc.Type().Field(i).Tag.Get("json"), ",")
+		if list := doc.Field(i); list.Kind() == reflect.Slice && list.Len() >= manyParts && name != "" && more == "" {
+			lists["\n"+indent+strconv.Quote(name)+": []"] = list
+			around.Field(i).Set(reflect.MakeSlice(list.Type(), 0, 0))
+		}
+	}
+	if len(lists) == 0 {
+		return false, nil
+	}
+	text, err := encoded(around.Interface(), "", indent)
+	if err != nil {
+		return false, err
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	for len(lists) > 0 {
+		// A text has no line break of its own in JSON, so this is a field of the document.
+		at, next := len(text), ""
+		for place := range lists {
+			if i := strings.Index(text, place); i >= 0 && i < at {
+				at, next = i, place
+			}
+		}
+		if next == "" {
+			return false, errors.New("a list has no place in its document")
+		}
+		at += len(next) - 1 // before the bracket that closes it
+		out.WriteString(text[:at])
+		for i := range lists[next].Len() {
+			part, err := encoded(lists[next].Index(i).Interface(), indent+indent, indent)
+			if err != nil {
+				return false, err
+			}
+			out.WriteString([]string{",", ""}[max(0, 1-i)] + "\n" + indent + indent + part)
+		}
+		out.WriteString("\n" + indent)
+		text = text[at:]
+		delete(lists, next)
+	}
+	out.WriteString(text + "\n")
+	return true, out.Flush()
+}
+
+// encoded is JSON as encode writes it, without the end of its last line.
+func encoded(v any, prefix, indent string) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
+	enc.SetIndent(prefix, indent)
 	if err := enc.Encode(v); err != nil {
-		return err
+		return "", err
 	}
-	text := redact.JSON(b.String())
-	if strings.ContainsFunc(text, unseen) {
-		b.Reset()
-		for _, r := range text {
-			switch high, low := utf16.EncodeRune(r); {
-			case !unseen(r):
-				b.WriteRune(r)
-			case high != unicode.ReplacementChar:
-				fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-			default:
-				fmt.Fprintf(&b, `\u%04x`, r)
-			}
+	text := redact.JSON(strings.TrimSuffix(b.String(), "\n"))
+	if !strings.ContainsFunc(text, unseen) {
+		return text, nil
+	}
+	b.Reset()
+	for _, r := range text {
+		switch high, low := utf16.EncodeRune(r); {
+		case !unseen(r):
+			b.WriteRune(r)
+		case high != unicode.ReplacementChar:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
-		text = b.String()
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return b.String(), nil
 }
 
 // unseen reports characters that a terminal obeys instead of showing.

@@ -324,6 +324,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if err != nil {
 		return err
 	}
+	a.closely()
 	root, below := project.Locate(dir)
 	opts.Distrusts, opts.OnServer = a.distrusts(root), a.onServer(ctx, root)
 	found, err := a.judge(ctx, dir, opts)
@@ -368,7 +369,10 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		a.came(worst(list).Worse(found.Nothing()).Worse(worstSession(found)))
 	}
 	next := a.looks(ctx, found.Root).ahead()
-	document := a.checkDocument(found, list, flags.mode, next)
+	var document report.Check
+	if a.json || len(list) == 1 { // of many a page shows a few
+		document = a.checkDocument(found, list, flags.mode, next)
+	}
 	var foremost *reprise.Session
 	if arg == "" {
 		if foremost = found.Foremost(report.Each(list, func(j judged) *reprise.Run { return j.run })); foremost != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"regexp"
 	"time"
 )
@@ -23,3 +24,6 @@ func Patient() { hookTime, promptTime, glanceTime = time.Minute, time.Minute, ti
 // Glancing gives the prompt no time but for a glance, and to find out whether that saw
 // everything only what it is given.
 func Glancing(walk time.Duration) { promptTime, walkTime = 0, walk }
+
+// Encode writes a document as every command does.
+func Encode(w io.Writer, v any) error { return encode(w, v, "  ") }

@@ -1,6 +1,9 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -111,4 +114,43 @@ func TestX9_words_of_a_command_are_shown_exactly(t *testing.T) {
 			t.Fatalf("%q became %q", got, lines)
 		}
 	})
+}
+
+// T8, T13: a list of a document that is too long to be in memory as a whole is written one by one; what
+// comes out is what would have, and nothing that looks like a secret or that a terminal obeys.
+func TestA_long_document_is_written_part_by_part(t *testing.T) {
+	type part struct {
+		Name string   `json:"name"`
+		More []string `json:"more"`
+		None *int     `json:"none,omitempty"`
+	}
+	type document struct {
+		Schema string   `json:"schema"`
+		First  []part   `json:"first"`
+		Names  []string `json:"names"`
+		Empty  []part   `json:"empty"`
+		Few    []part   `json:"few"`
+		Left   []part   `json:"left,omitempty"`
+		Last   *part    `json:"last"`
+	}
+	doc := document{Schema: "\n  \"first\": []", Empty: []part{}, Few: []part{{Name: "<a>"}}, Left: make([]part, 100)}
+	for i := range 200 {
+		doc.First = append(doc.First, part{Name: strings.Repeat("x", i), More: make([]string, i%3)})
+		doc.Names = append(doc.Names, "\n  \"names\": []")
+	}
+	var want, got bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := errors.Join(enc.Encode(doc), cli.Encode(&got, doc)); err != nil {
+		t.Fatal(err)
+	}
+	if want.String() != got.String() {
+		t.Errorf("%.2000s", got.String())
+	}
+	got.Reset()
+	doc.First[150].Name = "ghp_0123456789abcdefABCDEF0123456789abcd \u009b1m"
+	if err := cli.Encode(&got, doc); err != nil || strings.Contains(got.String(), "ghp_0123") || strings.Contains(got.String(), "\u009b") || !json.Valid(got.Bytes()) {
+		t.Errorf("%v\n%.2000s", err, got.String())
+	}
 }

@@ -226,7 +226,7 @@ const maxHashed = 256 << 20
 // behind it, in a bounded time and amount of memory. That of a larger file than maxHashed is made from
 // these and from its first and its last block.
 func HashOf(f io.ReaderAt, size int64, changed time.Time, behind ...[]byte) (reprise.Hash, error) {
-	h, block := sha256.New(), make([]byte, hashBlock)
+	h, block := sha256.New(), make([]byte, min(hashBlock, max(size, 0)+4096)) // most files are small
 	parts := []*io.SectionReader{io.NewSectionReader(f, 0, maxHashed)}
 	if size > maxHashed {
 		fmt.Fprintln(h, size, changed.UnixNano())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"sync"
 
 	"reprise/internal/loose"
 )
@@ -84,10 +85,15 @@ func (r *records) missing(lost bool) {
 	}
 }
 
+// readers are taken in turn: a project may have thousands of sessions.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+
 // lines reads to the end. begun tells that the reader stands in the middle of a
 // line, end that the end of it is that of the file.
 func (r *records) lines(f io.Reader, begun, end bool) error {
-	in := bufio.NewReaderSize(f, 64<<10)
+	in := readers.Get().(*bufio.Reader)
+	in.Reset(f)
+	defer func() { in.Reset(nil); readers.Put(in) }()
 	var line []byte
 	tooLong := false
 	for {
