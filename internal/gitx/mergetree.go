@@ -27,7 +27,7 @@ const usage = 129
 // Checkout, index and refs stay as they are, and no object is added to the
 // repository: what the merge is made of goes to a folder outside the project that is
 // removed again. Git renews the time of an object that comes out of the merge and is
-// there already. If the process dies here, that folder is left.
+// there already.
 func (r *Repo) Foresee(ctx context.Context, branch string) error {
 	c, err := r.at(ctx, "merge in", r.top)
 	if err != nil {
@@ -43,12 +43,19 @@ func (r *Repo) Foresee(ctx context.Context, branch string) error {
 	if ahead, err := r.IsAncestor(ctx, at[0], at[1]); err != nil || ahead {
 		return err // what comes of it is the branch as it is
 	}
-	scratch, err := os.MkdirTemp("", "reprise-merge-")
+	base, err := c.git.ours.outside()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
-	objects, tree := filepath.Join(scratch, "objects"), filepath.Join(scratch, "tree")
+	dir, held, drop, err := scratch(base)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	if held != nil {
+		c.git.inherit = append(slices.Clip(c.git.inherit), held)
+	}
+	objects, tree := filepath.Join(dir, "objects"), filepath.Join(dir, "tree")
 	if err := errors.Join(os.Mkdir(objects, 0o700), os.Mkdir(tree, 0o700)); err != nil {
 		return err
 	}

@@ -163,12 +163,14 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 		return &callError{what: what, stderr: said, err: err}
 	}
 	if g.ours != nil && !g.direct {
-		dir, env, drop, err := g.ours.make()
+		dir, env, held, drop, err := g.ours.make()
 		defer drop()
 		if err != nil {
 			return fail(err)
 		}
-		stands = dir
+		if stands = dir; held != nil {
+			cmd.ExtraFiles = append(slices.Clip(cmd.ExtraFiles), held)
+		}
 		cmd.Env = append(slices.Clip(cmd.Env), env...)
 	}
 	out, err := cmd.StdoutPipe()

@@ -64,19 +64,18 @@ var alone = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
 var shared = []string{"info", "logs", "modules", "objects", "refs", "reftable", "shallow", "worktrees"}
 
 // make makes what stands in for the common folder of the repository: a folder outside of the
-// project, for one call, and the variables that lead git there. drop removes it; of a process that is
-// killed it stays in the folder for temporary files. What git writes
-// goes to the repository, but for the log of a branch in one that has no logs yet.
-func (o *standIn) make() (dir string, env []string, drop func(), err error) {
+// project, for one call, and the variables that lead git there. held is for git to inherit, drop
+// removes it. What git writes goes to the repository, but for the log of a branch in one that has
+// no logs yet.
+func (o *standIn) make() (dir string, env []string, held *os.File, drop func(), err error) {
 	base, err := o.outside()
-	if err == nil {
-		dir, err = os.MkdirTemp(base, "reprise-git-")
-	}
 	if err != nil {
-		return "", nil, func() {}, err
+		return "", nil, nil, func() {}, err
 	}
-	env, err = o.fill(dir)
-	return dir, env, func() { os.RemoveAll(dir) }, err // links are not followed
+	if dir, held, drop, err = scratch(base); err == nil {
+		env, err = o.fill(dir)
+	}
+	return dir, env, held, drop, err
 }
 
 func below(file, dir string) bool {
