@@ -204,7 +204,7 @@ var writes = []string{
 // scratch are files that write to a temporary folder of their own, outside the
 // project: the throw-away copy that a person's command is run in, what stands in for a
 // repository while git is asked.
-var scratch = []string{"agent/agenttest/agenttest.go", "evidence/verify.go", "internal/gitx/contents.go", "internal/gitx/gittest/gittest.go", "internal/gitx/mergetree.go", "internal/gitx/standin.go", "internal/demo/actor.go", "internal/demo/scene.go", "internal/hostile/trees.go", "internal/web/webtest/webtest.go"}
+var scratch = []string{"agent/agenttest/agenttest.go", "evidence/verify.go", "internal/gitx/contents.go", "internal/gitx/gittest/gittest.go", "internal/gitx/mergetree.go", "internal/gitx/scratch.go", "internal/gitx/standin.go", "internal/demo/actor.go", "internal/demo/scene.go", "internal/hostile/trees.go", "internal/web/webtest/webtest.go"}
 
 // remains are files that remove what a killed git left in git's own folder, for
 // which git has no command.

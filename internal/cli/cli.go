@@ -268,7 +268,8 @@ func encoded(v any, prefix, indent string) (string, error) {
 	if err := enc.Encode(v); err != nil {
 		return "", err
 	}
-	text := redact.JSON(strings.TrimSuffix(b.String(), "\n"))
+	text := redact.JSON(b.String())
+	text = strings.TrimSuffix(text, "\n")
 	if !strings.ContainsFunc(text, unseen) {
 		return text, nil
 	}
