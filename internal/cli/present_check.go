@@ -376,15 +376,15 @@ func (p *page) nothing(found *project.Judgement) {
 	}
 	p.line("No workflow state found in %s%s.", where, plain(res.Root))
 	p.gap()
-	marks := slices.Compact(slices.Sorted(slices.Values(convention.Marks())))
-	p.say("Looked for state of " + strings.Join(convention.Names(), ", ") + " here and in subfolders, in " + strings.Join(marks, ", ") + ".")
-	if n := len(res.Skipped); n > 0 {
-		p.say(fmt.Sprintf("%s skipped because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")))
-	}
+	p.say("Looked here and in subfolders for state of " + strings.Join(convention.Names(), ", ") + ", and for agent sessions that stopped here within 14 days.")
 	p.findings(nil, nil, res.Findings)
 	p.gap()
 	p.line("`reprise demo` plays an interrupted run, in a folder of its own.")
-	p.line("Is the work somewhere else? `reprise status ..` looks one folder up.")
+	if n := len(res.Skipped); n > 0 {
+		p.say(fmt.Sprintf("%s skipped because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")))
+	} else {
+		p.line("Is the work somewhere else? `reprise status ..` looks one folder up.")
+	}
 }
 
 // uninterrupted is the answer for a project in which nothing is waiting to be resumed.
