@@ -173,9 +173,12 @@ func plainID(id string) bool {
 }
 
 // Next is the command line that continues the session in the folder it was started in,
-// "" if there is none. A session that its own CLI cannot continue is continued by a
-// briefing for a new one.
+// "" if there is none: one that lives is gone on with where it is open. A session that its own CLI
+// cannot continue is continued by a briefing for a new one.
 func (s Session) Next() string {
+	if s.Owner.Life == Alive {
+		return ""
+	}
 	command := Resume(s.CLI, s.ID)
 	if s.Broken != "" {
 		command = "reprise brief --for " + s.CLI

@@ -93,7 +93,7 @@ func (n Notice) Unread() string {
 	if n.Left+n.Unsure == 0 {
 		return ""
 	}
-	return fmt.Sprintf("reprise: of %d more runs of this project it was not found out within the time of a hook whether they were interrupted: `reprise status` tells.\n", n.Left+n.Unsure)
+	return fmt.Sprintf("reprise: there was no time to find out whether work in this project was interrupted; of its runs %d may have been: `reprise status` tells.\n", n.Left+n.Unsure)
 }
 
 func (n Notice) text(first, rest []string, lines, clip int) string {

@@ -23,7 +23,7 @@ func TestA_notice_is_short_and_quotes_what_others_wrote(t *testing.T) {
 		}
 	}
 	n := briefing.Notice{Observed: reprise.Observed{Now: now}, Unasked: true, AtWork: true, Left: 150}
-	if none := (briefing.Notice{}).Text(); none != "" || !strings.Contains(n.Text(), "of 150 more runs") {
+	if none := (briefing.Notice{}).Text(); none != "" || !strings.Contains(n.Text(), "of its runs 150 may have been") {
 		t.Errorf("nothing was interrupted: %s; nothing is known of 150: %s", none, n.Text())
 	}
 	for i := range 200 {

@@ -42,8 +42,8 @@ func (a *app) newHook() *cobra.Command {
 		Long: "A session that starts in a project with interrupted work gets a briefing into its\n" +
 			"context: what was interrupted, at most 1,200 bytes, and nothing if nothing was. When\n" +
 			"the session stops, ends or is compacted, that is noted for the runs it worked on. A\n" +
-			"hook answers within 150 ms: with what it has found by then, or nothing. It never fails\n" +
-			"the tool.",
+			"hook answers within 150 ms: with what it has found by then, and how much it has not\n" +
+			"looked at. It never fails the tool.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -398,7 +398,7 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 }
 
 // tooLate is what a session is told where there was no time to look at a project that may have runs.
-const tooLate = "reprise: whether work in this project was interrupted was not found out within the time of a hook: `reprise status` tells.\n"
+const tooLate = "reprise: there was no time to find out whether work in this project was interrupted: `reprise status` tells.\n"
 
 // hookLists is how many lists of tasks a hook reads first.
 const hookLists = 8

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"reprise"
 	"reprise/project"
@@ -89,25 +90,34 @@ func (p *page) sessionHere(s reprise.Session, among []reprise.Session) {
 	title("asked", s.FirstPrompt)
 	title("said", cmp.Or(s.LastWords, s.LastPrompt))
 	title("permit?", s.Asks)
-	open := s.Open()
-	for i, c := range open {
+	calls, name := s.Open(), "in air"
+	if len(calls) == 0 {
+		calls = settled(s)
+	}
+	for i, c := range calls {
 		if i == shownCalls && !p.all && !p.full {
-			p.field("", count(len(open)-i, "more call"))
+			p.field("", count(len(calls)-i, "more call"))
 			break
 		}
-		name := ""
-		if i == 0 {
-			name = "in air"
+		if state == reprise.Running {
+			title("doing", c.Name())
+			break
 		}
-		title(cmp.Or(name, " "), c.Name()+" -- "+c.Words())
+		title(name, c.Name()+" -- "+c.Words())
+		name = " "
 	}
-	if len(open) > 0 {
-		title("look", open[0].Look())
+	if len(calls) > 0 && calls[0].Open() && state != reprise.Running {
+		title("look", calls[0].Look())
 	}
 	title("note", s.Broken)
 	if next := s.Next(); next != "" {
 		p.line("  continue  %s", next) // a command on two lines cannot be pasted
 	}
+}
+
+// settled lists the calls that were in the air and are known to have taken effect.
+func settled(s reprise.Session) []reprise.Call {
+	return slices.DeleteFunc(slices.Clone(s.Calls), func(c reprise.Call) bool { return c.Open() || c.Landing == reprise.NotLanded })
 }
 
 // sessionVerdict says in a sentence whether it is safe to continue a session.
@@ -133,6 +143,8 @@ func (p *page) sessionVerdict(s reprise.Session, state reprise.State) (mark, tex
 		return "!", "CAUTION: " + count(s.Lost, "record") + " of its transcript cannot be read"
 	case state == reprise.Interrupted && s.Verdict(p.now) == reprise.Caution:
 		return "!", "CAUTION: whether it is still at work is unknown"
+	case state == reprise.Interrupted && len(settled(s)) > 0:
+		return "✓", "SAFE to continue: what was in the air is settled"
 	case state == reprise.Interrupted:
 		return "✓", "SAFE to continue: nothing was in the air"
 	}
@@ -145,8 +157,14 @@ func interrupted(found *project.Judgement, certain bool) []judged {
 	return thatAre(found, func(r *reprise.Run) bool {
 		d := found.Decisions[r]
 		cut := d.State.Begun() && d.State != reprise.Running && d.Holder == nil && !d.Rests
-		return cut && (!certain || r.Kind != reprise.KindTasks || r.CutShort(found.Observed))
+		return cut && !(certain && gitTells(found, r))
 	})
+}
+
+// gitTells reports whether only git can tell a run that was cut off from one that waits for whoever
+// goes on with it.
+func gitTells(found *project.Judgement, r *reprise.Run) bool {
+	return r.Kind == reprise.KindTasks && !r.CutShort(found.Observed)
 }
 
 // working counts the runs and sessions that are at work in a folder right now.

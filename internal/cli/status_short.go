@@ -88,9 +88,14 @@ type judgedOr struct {
 }
 
 // promptLine counts the open runs by state, and the agent sessions that a person could want back.
+// Where only git can tell the state, which is not asked, a run is open.
 func promptLine(found *project.Judgement) string {
 	var parts []string
+	open := len(thatAre(found, func(r *reprise.Run) bool {
+		return found.Decisions[r].State == reprise.Interrupted && gitTells(found, r)
+	}))
 	counts := states(found, found.Runs)
+	counts[reprise.Interrupted] -= open
 	for _, s := range found.Sessions(false) {
 		counts[s.State(found.Observed.Now)]++
 	}
@@ -98,6 +103,9 @@ func promptLine(found *project.Judgement) string {
 		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d %s", symbols[state], n, words(state)))
 		}
+	}
+	if open > 0 {
+		parts = append(parts, fmt.Sprintf("%s %d open", symbols[reprise.Waiting], open))
 	}
 	return strings.Join(parts, " ")
 }
