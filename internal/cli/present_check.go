@@ -376,7 +376,7 @@ func (p *page) nothing(found *project.Judgement) {
 	}
 	p.line("No workflow state found in %s%s.", where, plain(res.Root))
 	p.gap()
-	p.say("Looked here and in subfolders for state of " + strings.Join(convention.Names(), ", ") + ", and for agent sessions that stopped here within 14 days.")
+	p.say("Looked here and in subfolders for state of " + strings.Join(convention.Names(), ", ") + ", and for sessions of agents that stopped here within 14 days.")
 	p.findings(nil, nil, res.Findings)
 	p.gap()
 	p.line("`reprise demo` plays an interrupted run, in a folder of its own.")
