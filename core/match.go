@@ -1,57 +1,63 @@
 package core
 
+import "slices"
+
 // Known gives the steps of a plan the ids that the records know them by: a plan is the
 // user's, and an item that he inserts moves the numbers of all that follow. A step is known
-// by id and title, else by its title, else by its id.
+// by id and title, else by its title, else by its id. The slice is changed in place.
 func (s *State) Known(steps []Step) []Step {
-	out, used, found := append([]Step(nil), steps...), map[string]bool{}, make([]bool, len(steps))
-	match := func(fits func(step Step) string) {
-		for i := range out {
-			if found[i] {
-				continue
-			}
-			if id := fits(steps[i]); id != "" && !used[id] {
-				out[i].ID, found[i], used[id] = id, true, true
-			}
+	used := make(map[string]bool, len(steps))
+	var left []*Step
+	for i := range steps {
+		step := &steps[i]
+		step.InPlan = step.ID
+		if p := s.Steps[step.ID]; p != nil && p.Title == step.Title && !used[step.ID] {
+			used[step.ID] = true
+		} else {
+			left = append(left, step)
 		}
 	}
 	titles := map[string]string{}
+	for _, step := range left {
+		titles[step.Title] = ""
+	}
 	for id, p := range s.Steps {
-		if was, twice := titles[p.Title]; twice {
-			id = min(id, was)
+		if was, asked := titles[p.Title]; asked && (was == "" || id < was) {
+			titles[p.Title] = id
 		}
-		titles[p.Title] = id
 	}
-	match(func(step Step) string {
-		if p := s.Steps[step.ID]; p != nil && p.Title == step.Title {
-			return step.ID
-		}
-		return ""
-	})
-	match(func(step Step) string { return titles[step.Title] })
-	match(func(step Step) string {
-		if s.Steps[step.ID] != nil {
-			return step.ID
-		}
-		return ""
-	})
-	now := map[string]string{}
-	for i := range out {
-		if !found[i] && used[out[i].ID] { // another step had this id
-			out[i].ID += " " + out[i].Title
-		}
-		used[out[i].ID] = true
-		out[i].InPlan = steps[i].ID
-		now[steps[i].ID] = out[i].ID
-	}
-	for i := range out {
-		out[i].Needs = nil
-		for _, n := range steps[i].Needs {
-			if id, ok := now[n]; ok {
-				n = id
+	moved := map[string]string{} // by the id in the plan
+	take := func(which func(step *Step) string) {
+		left = slices.DeleteFunc(left, func(step *Step) bool {
+			id := which(step)
+			if id == "" || used[id] {
+				return false
 			}
-			out[i].Needs = append(out[i].Needs, n)
+			used[id], step.ID, moved[step.ID] = true, id, id
+			return true
+		})
+	}
+	take(func(step *Step) string { return titles[step.Title] })
+	take(func(step *Step) string {
+		if s.Steps[step.ID] == nil {
+			return ""
+		}
+		return step.ID
+	})
+	for _, step := range left {
+		id := step.ID
+		if used[id] { // another step had this id
+			step.ID += " " + step.Title
+		}
+		used[step.ID], moved[id] = true, step.ID
+	}
+	for i := range steps {
+		for k, n := range steps[i].Needs {
+			if id, ok := moved[n]; ok && id != n {
+				steps[i].Needs = slices.Clone(steps[i].Needs)
+				steps[i].Needs[k] = id
+			}
 		}
 	}
-	return out
+	return steps
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -57,10 +58,7 @@ func Open(dir string) (_ *Journal, err error) {
 		j.file.Close()
 		return nil, err
 	}
-	if j.mark.At > 0 {
-		return j, nil
-	}
-	folder, err := os.Open(dir) // the name of a new one must be durable too
+	folder, err := os.Open(dir) // its name must be durable too
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +69,8 @@ func Open(dir string) (_ *Journal, err error) {
 func (j *Journal) Close() error { return j.file.Close() }
 
 // Append makes a record durable and folds it. It gives the record with its number. If it
-// fails, the journal is as it was, and the record never happened.
+// fails, the journal is as it was, and the record never happened; whoever gets one that does not
+// follow has a State that is worth nothing any more.
 func (j *Journal) Append(r core.Record, now time.Time) (core.Record, error) {
 	return j.append(r, now, j.file.Sync)
 }
@@ -90,14 +89,17 @@ func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.
 	sum := crc32.Update(j.mark.Sum, table, body)
 	line := fmt.Appendf(nil, "%08x %s\n", sum, body)
 	_, err = j.file.WriteAt(line, j.mark.At)
-	if err = errors.Join(err, sync()); err != nil {
+	if err = errors.Join(err, sync()); err == nil {
+		err = j.State.Fold(r)
+	}
+	if err != nil {
 		return r, errors.Join(err, j.file.Truncate(j.mark.At))
 	}
 	j.mark = mark{j.mark.At + int64(len(line)), sum}
 	if j.late++; j.late >= every {
-		defer j.checkpoint()
+		j.checkpoint()
 	}
-	return r, j.State.Fold(r)
+	return r, nil
 }
 
 // replay folds the lines from the checkpoint to the end.
@@ -109,9 +111,6 @@ func (j *Journal) replay() error {
 	if j.mark = end; err != nil {
 		return err
 	}
-	if info, err := j.file.Stat(); err != nil || info.Size() == end.At {
-		return err
-	}
 	return errors.Join(j.file.Truncate(end.At), j.file.Sync()) // nothing of it comes back below the next line
 }
 
@@ -119,7 +118,7 @@ var table = crc32.MakeTable(crc32.Castagnoli)
 
 // scan reads the whole lines of a journal from a place on, and gives the place behind them.
 func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(f, m.At, 1<<62), 1<<16)
+	in := bufio.NewReader(io.NewSectionReader(f, m.At, math.MaxInt64-m.At))
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,5 +115,96 @@ func TestOpen_after_a_kill_or_damage(t *testing.T) {
 				t.Errorf("%d records, not %d", got, before+1)
 			}
 		})
+	}
+}
+
+// Who looks gives the same, makes nothing, and says what is wrong and where.
+func TestRead_and_Peek(t *testing.T) {
+	dir, want := written(t, 200)
+	for range 2 { // with and without its checkpoint
+		if got, err := journal.Peek(dir); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d records, %v", got.Seq, err)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "state")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, stop := 0, errors.New("enough")
+	err := journal.Read(dir, func(r core.Record) error {
+		if n++; r.Seq != n {
+			t.Errorf("record %d is number %d", r.Seq, n)
+		}
+		if n == 3 {
+			return stop
+		}
+		return nil
+	})
+	if n != 3 || !errors.Is(err, stop) || !strings.Contains(err.Error(), "at byte ") {
+		t.Errorf("%d records, %v", n, err)
+	}
+	none := t.TempDir()
+	if _, err := journal.Peek(none); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if err := journal.Read(none, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if list, err := os.ReadDir(none); err != nil || len(list) > 0 {
+		t.Errorf("made %v, %v", list, err)
+	}
+}
+
+// Peek trusts a checkpoint as Open does: what lies before it is not read again.
+func TestPeek_starts_at_the_checkpoint(t *testing.T) {
+	dir, want := written(t, 200)
+	path := filepath.Join(dir, "journal")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[20] ^= 1
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := journal.Peek(dir); err != nil || got.Seq != want.Seq {
+		t.Errorf("%d records, %v", got.Seq, err)
+	}
+	if err := journal.Read(dir, func(core.Record) error { return nil }); !errors.Is(err, journal.ErrDamaged) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOpen_where_it_cannot(t *testing.T) {
+	file, folder := filepath.Join(t.TempDir(), "file"), t.TempDir()
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(folder, "journal"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, folder} {
+		if j, err := journal.Open(dir); err == nil {
+			j.Close()
+			t.Errorf("%s was opened", dir)
+		}
+		if err := journal.Read(dir, nil); err == nil {
+			t.Errorf("%s was read", dir)
+		}
+	}
+}
+
+// A record that cannot be written never happened, and one that does not follow is refused.
+func TestAppend_that_fails(t *testing.T) {
+	dir, want := written(t, 3)
+	j := open(t, dir)
+	j.Close()
+	if _, err := j.Append(core.Record{Note: &core.Note{Text: "lost"}}, time.Now()); err == nil {
+		t.Error("it was appended to a closed file")
+	}
+	if !reflect.DeepEqual(j.State, want) || !reflect.DeepEqual(open(t, dir).State, want) {
+		t.Error("it left something")
+	}
+	if _, err := open(t, dir).Append(core.Record{Made: &core.Made{Of: 77}}, time.Now()); err == nil {
+		t.Error("it follows")
+	}
+	if !reflect.DeepEqual(open(t, dir).State, want) {
+		t.Error("what does not follow was kept")
 	}
 }

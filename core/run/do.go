@@ -315,6 +315,14 @@ func title(steps []core.Step, id string) string {
 
 // mark completes a move to a world in which the plan gives a step a status.
 func (e *Engine) mark(m *core.Move, change core.SetStatus) error {
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	alike, err := e.Repo.Alike(m.To, core.World(head.Tree))
+	if err != nil {
+		return err
+	}
 	edits, err := e.record(e.Repo.FS(m.To), change)
 	if err != nil {
 		return err
@@ -322,13 +330,10 @@ func (e *Engine) mark(m *core.Move, change core.SetStatus) error {
 	if m.To, err = e.Repo.With(m.To, edits); err != nil {
 		return err
 	}
-	head, err := e.Repo.Head()
-	if err != nil {
-		return err
-	}
-	edits, err = e.record(e.Repo.FS(core.World(head.Tree)), change)
-	if err != nil {
-		return nil //nolint:nilerr // the commit has no plan, or one without the step
+	if !alike {
+		if edits, err = e.record(e.Repo.FS(core.World(head.Tree)), change); err != nil {
+			return nil //nolint:nilerr // the commit has no plan, or one without the step
+		}
 	}
 	m.Own, err = e.Repo.Blobs(edits)
 	return err

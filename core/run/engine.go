@@ -241,7 +241,10 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 				return core.Rest{Why: e.stop}, nil
 			}
 		case core.StartStep:
-			err = e.start(ctx, stop, d.Step)
+			// Alone in the project it is waited for: there is nothing to see before it ends.
+			if err = e.start(ctx, stop, d.Step); err == nil && e.Parallel < 2 && !e.wait(stop) {
+				return core.Rest{Why: e.stop}, nil
+			}
 		case core.EndAttempt:
 			err = e.end(ctx, d, v)
 		case core.AdoptStep:

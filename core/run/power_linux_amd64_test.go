@@ -54,6 +54,7 @@ type disk struct {
 	acks   []ack
 	faults []string
 	syncs  int
+	gits   int // programs of git that were started
 }
 
 type ack struct {
@@ -444,7 +445,7 @@ func TestPower_cuts(t *testing.T) {
 	shell(t, dir, powered)
 	r := rand.New(rand.NewPCG(sample.Seed(t), 0))
 	x := &explorer{t: t, temp: t.TempDir(), seen: map[uint64]bool{}}
-	start, d := x.trace(dir)
+	start, d := x.trace(dir, poweredWork)
 	t.Logf("%d changes, %d syncs in %d steps", len(d.trace), d.syncs, steps)
 	x.explore(start, d, states/2, r)
 	for range deep { // and once more while it recovers
@@ -457,7 +458,7 @@ func TestPower_cuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("ORACLE_BOOT", "a second")
-		start, d := x.trace(again)
+		start, d := x.trace(again, poweredWork)
 		for _, step := range at.acked {
 			d.acks = append(d.acks, ack{0, step})
 		}
@@ -465,6 +466,22 @@ func TestPower_cuts(t *testing.T) {
 		os.RemoveAll(again)
 	}
 	t.Logf("%d states, %d bad", len(x.seen), x.bad)
+}
+
+// What a step that changes two files in a clean tree costs: at most 5 processes of git, and 12 calls
+// that wait for the disk.
+func TestStep_costs(t *testing.T) {
+	cost := map[int]*disk{}
+	for _, n := range []int{2, 6} {
+		dir, _ := project(t, n)
+		x := &explorer{t: t, temp: t.TempDir()}
+		_, cost[n] = x.trace(dir, `echo x >>mine.txt; echo x >>shared.txt`)
+	}
+	gits, syncs := float64(cost[6].gits-cost[2].gits)/4, float64(cost[6].syncs-cost[2].syncs)/4
+	t.Logf("a step: %.1f processes of git, %.1f syncs", gits, syncs)
+	if gits > 5 || syncs > 12 {
+		t.Errorf("a step costs %.1f processes of git and %.1f syncs", gits, syncs)
+	}
 }
 
 type explorer struct {
@@ -476,7 +493,7 @@ type explorer struct {
 }
 
 // trace runs the engine on a project to the end.
-func (x *explorer) trace(dir string) (start, d *disk) {
+func (x *explorer) trace(dir, work string) (start, d *disk) {
 	x.t.Helper()
 	out, err := os.CreateTemp(x.temp, "out")
 	if err != nil {
@@ -484,7 +501,7 @@ func (x *explorer) trace(dir string) (start, d *disk) {
 	}
 	defer out.Close()
 	cmd := exec.Command(self())
-	cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND="+poweredWork, "ORACLE_OUT="+x.temp)
+	cmd.Env = append(os.Environ(), "ORACLE=engine", "ORACLE_DIR="+dir, "ORACLE_COMMAND="+work, "ORACLE_OUT="+x.temp)
 	cmd.Stdout, cmd.Stderr = out, out
 	start, d = newDisk(x.t, dir), newDisk(x.t, dir)
 	status := traced(x.t, cmd, d)

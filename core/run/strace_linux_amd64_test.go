@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -109,7 +110,7 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 		path, err := os.Readlink(fmt.Sprintf("%s/fd/%d", proc, int32(fd)))
 		return d.rel(path, err == nil)
 	}
-	path := func(fd, ptr uint64) (string, bool) {
+	at := func(fd, ptr uint64) (string, bool) {
 		name := memory(tid, ptr)
 		if !filepath.IsAbs(name) {
 			at := proc + "/cwd"
@@ -124,8 +125,8 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 	cwd := int32(unix.AT_FDCWD)
 	here := uint64(uint32(cwd))
 	two := func(fd1, p1, fd2, p2 uint64, do func(a, b string)) *call {
-		from, in1 := path(fd1, p1)
-		to, in2 := path(fd2, p2)
+		from, in1 := at(fd1, p1)
+		to, in2 := at(fd2, p2)
 		if !in1 && !in2 {
 			return nil
 		}
@@ -138,7 +139,7 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 		}}
 	}
 	one := func(fd, p uint64, do func(name string)) *call {
-		name, in := path(fd, p)
+		name, in := at(fd, p)
 		if !in {
 			return nil
 		}
@@ -170,6 +171,10 @@ func entered(tid int, in ptraceInfo, d *disk) *call {
 		return &call{func(d *disk, _ int64) { d.synced(name) }}
 	}
 	switch in.nr {
+	case unix.SYS_EXECVE:
+		if path.Base(memory(tid, a[0])) == "git" {
+			return &call{func(d *disk, _ int64) { d.gits++ }}
+		}
 	case unix.SYS_OPEN:
 		return opened(here, a[0], a[1])
 	case unix.SYS_CREAT:

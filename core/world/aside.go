@@ -132,10 +132,14 @@ func (r *Repo) inside(ctx context.Context) (out []string, err error) {
 
 // ignores reports whether git ignores a file and does not know it.
 func (r *Repo) ignores(ctx context.Context, name string) (bool, error) {
-	if r.private {
-		return false, nil
+	staged, err := r.Staged(ctx)
+	if err != nil || r.private {
+		return false, err
 	}
-	_, err := r.git(ctx, users, nil, "check-ignore", "-q", "--", name)
+	if e, err := r.Entry(staged, name); err != nil || !e.none() {
+		return false, err
+	}
+	_, err = r.git(ctx, users, nil, "check-ignore", "-q", "--", name)
 	if failed, ok := ended(err); ok && failed == 1 {
 		return false, nil
 	}

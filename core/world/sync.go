@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Sync makes all durable that was written to the project before: our store, the commits, and
@@ -56,7 +57,7 @@ func syncFile(path string) error {
 // git commands that no process can hold are taken away, and our indexes are made anew. If
 // this dies, the next start does it again.
 func (r *Repo) afterCut() error {
-	now, _ := Boot()
+	now, booted := Boot()
 	mark := filepath.Join(r.own, "boot")
 	was, err := os.ReadFile(mark)
 	if err == nil && string(was) == now {
@@ -66,9 +67,17 @@ func (r *Repo) afterCut() error {
 	for _, name := range old {
 		os.Remove(name)
 	}
-	for _, path := range r.locks() { // of a project that is new to us they are not our business
-		if err == nil && r.abandoned(path) {
-			os.Remove(path)
+	for _, path := range r.locks() {
+		if err != nil { // of a project that is new to us they are not our business
+			break
+		}
+		// One that was there before the machine was started is nobody's. Of a younger one it is
+		// asked for a second, as who is just ending cannot be told.
+		for start := time.Now(); time.Since(start) < time.Second; time.Sleep(20 * time.Millisecond) {
+			if changed(path).Before(booted) || r.abandoned(path) {
+				os.Remove(path)
+				break
+			}
 		}
 	}
 	store := filepath.Join(r.own, "objects")
