@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -215,16 +216,24 @@ func TestNext(t *testing.T) {
 
 func TestFold_refuses_what_does_not_follow(t *testing.T) {
 	for name, records := range map[string][]core.Record{
-		"a start while one is open":        {start("a", 1), start("b", 1)},
-		"a start of what is done":          {start("a", 1), end("a", core.Done), start("a", 2)},
-		"an end of another step":           {start("a", 1), {End: &core.End{Step: "b", Attempt: 1}}},
-		"an answer to nothing":             {answer("keep")},
-		"a start after the end of the run": {{Close: &core.Close{}}, start("a", 1)},
+		"a start while one is open":         {start("a", 1), start("b", 1)},
+		"a start of what is done":           {start("a", 1), end("a", core.Done), start("a", 2)},
+		"an end of another step":            {start("a", 1), {End: &core.End{Step: "b", Attempt: 1}}},
+		"an answer to nothing":              {answer("keep")},
+		"a start after the end of the run":  {{Close: &core.Close{}}, start("a", 1)},
+		"a start of what is open elsewhere": {start("a", 1), {Start: &core.Start{Step: "a", Attempt: 2, Place: "own/1"}}},
+		"a move while one is due":           {{Undo: &core.Undo{Move: &core.Move{}}}, {Undo: &core.Undo{Move: &core.Move{}}}},
+		"made what is not due":              {{Made: &core.Made{Of: 1}}},
+		"made what another record is":       {{Undo: &core.Undo{Move: &core.Move{}}}, {Made: &core.Made{Of: 1}}},
+		"another number":                    {{Seq: 7, Note: &core.Note{}}},
 	} {
 		s := &core.State{}
 		var err error
 		for i, r := range append([]core.Record{{Begin: &core.Begin{}}}, records...) {
-			if r.Seq = i + 1; err == nil {
+			if r.Seq == 0 {
+				r.Seq = i + 1
+			}
+			if err == nil {
 				err = s.Fold(r)
 			}
 		}
@@ -287,6 +296,32 @@ func TestFold(t *testing.T) {
 	} {
 		if s := fold(t, c.records...); !c.is(s) {
 			t.Errorf("%s: %+v, a: %+v", c.name, s, s.Step("a"))
+		}
+	}
+}
+
+// What may follow what.
+func TestFold_takes_what_follows(t *testing.T) {
+	fold(t, start("a", 1), core.Record{Start: &core.Start{Step: "b", Attempt: 1, Place: "own/1"}}, end("a", core.Done), core.Record{End: &core.End{Step: "b", Attempt: 1, Outcome: core.Cut}})
+	fold(t, core.Record{Close: &core.Close{}}, core.Record{Note: &core.Note{}}, core.Record{Undo: &core.Undo{Step: "a"}}, start("a", 1))
+	fold(t, core.Record{Close: &core.Close{Complete: true}}, start("a", 1))
+	s := fold(t, core.Record{End: &core.End{Step: "a", Outcome: core.Done, Ask: &core.Ask{ID: "q"}}})
+	if s.Asked == nil || s.Asked.ID != "q" || !s.Step("a").Done {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Every world that a record names is kept for it.
+func TestRecord_worlds(t *testing.T) {
+	m := &core.Move{Base: "b", From: "f", To: "t", Own: map[string]string{"p": "o"}}
+	for want, r := range map[string]core.Record{
+		"[w s b f t o]": {Start: &core.Start{Before: "w", Staged: "s", Move: m}},
+		"[w a b f t o]": {End: &core.End{Before: "w", After: "a", Move: m}},
+		"[b f t o]":     {Undo: &core.Undo{Move: m}},
+		"[]":            {Note: &core.Note{}},
+	} {
+		if got := fmt.Sprint(r.Worlds()); got != want {
+			t.Errorf("%s, not %s", got, want)
 		}
 	}
 }
