@@ -8,7 +8,7 @@
 //     fact supports it, and Verified only if a command was run.
 //   - A step that is not marked done has no grade, unless a fact supports it:
 //     then it is Evidenced, and must not be done again unseen.
-//   - Facts are: a commit on record that the repository has; a commit whose
+//   - Facts are: a commit on record that the repository has, in the files or as reprise accepted it; a commit whose
 //     trailer names run and step, in this life of the run; a commit whose subject follows the layout's
 //     convention; an artifact of the step that is there. The engine's trailer
 //     tells of the whole step if it says accepted, and unless the step was
@@ -232,6 +232,16 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (tells []told) {
 				Kind: recorded, Source: hash,
 				Text: fmt.Sprintf("commit %s is on record, but the repository does not have it", short(hash)),
 			})
+		}
+	}
+	if a := s.Accepted; a != nil {
+		if i, ok := g.find(a.Commit); ok { // what we accepted and committed ourselves
+			add(i, "holds the work that was accepted", false)
+		}
+		for _, c := range g.byWord[reprise.TrailerWord(r.ID)+"/"+reprise.TrailerWord(s.ID)] { // or as it was amended or rebased since
+			if c.accepted && a.Key != "" && slices.Contains(g.git.Commits[c.at].Steps, a.Key+reprise.TrailerAccepted) {
+				add(c.at, "holds the work that was accepted", false)
+			}
 		}
 	}
 	for _, i := range g.byStep[r.ID+"/"+s.ID] {
