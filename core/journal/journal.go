@@ -131,7 +131,7 @@ func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
 		sum := crc32.Update(m.Sum, table, body)
 		var r core.Record
 		if string(head) != fmt.Sprintf("%08x", sum) || json.Unmarshal(body, &r) != nil {
-			rest, err := io.ReadAll(io.LimitReader(in, 1<<20))
+			rest, err := io.ReadAll(in)
 			if err == nil && bytes.IndexByte(line, 0) >= 0 && bytes.Count(rest, []byte("\n")) < 2 {
 				return m, nil
 			}
@@ -197,10 +197,10 @@ func (j *Journal) restore() {
 		return
 	}
 	tail := make([]byte, min(s.Mark.At, 1<<20))
-	if n, _ := j.file.ReadAt(tail, s.Mark.At-int64(len(tail))); n == 0 || n < len(tail) {
+	if n, _ := j.file.ReadAt(tail, s.Mark.At-int64(len(tail))); n < len(tail) {
 		return
 	}
-	last := tail[bytes.LastIndexByte(tail[:len(tail)-1], '\n')+1:]
+	last := tail[bytes.LastIndexByte(bytes.TrimSuffix(tail, []byte("\n")), '\n')+1:]
 	if bytes.HasPrefix(last, fmt.Appendf(nil, "%08x ", s.Mark.Sum)) {
 		j.State, j.mark = s.State, s.Mark
 	}

@@ -52,6 +52,17 @@ func TestOpen_gives_what_was_appended_with_and_without_its_checkpoint(t *testing
 	if got := open(t, dir).State; !reflect.DeepEqual(got, want) {
 		t.Errorf("with: %d records, not %d", got.Seq, want.Seq)
 	}
+	state := filepath.Join(dir, "state")
+	data, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(state, bytes.Replace(data, []byte(`"attempts":`), []byte(`"attempts":9`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := open(t, dir).State; !reflect.DeepEqual(got, want) {
+		t.Error("with one that was changed")
+	}
 	if err := os.Remove(filepath.Join(dir, "state")); err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +94,13 @@ func TestOpen_after_a_kill_or_damage(t *testing.T) {
 		"zeros at the end, as after a power cut": {func(d []byte) []byte { return append(d, make([]byte, 100)...) }, 0, nil},
 		"zeros in the line before the last":      {func(d []byte) []byte { return zeros(d, 2) }, 2, nil},
 		"zeros in the last line":                 {func(d []byte) []byte { return zeros(d, 1) }, 1, nil},
-		"zeros in what was durable":              {func(d []byte) []byte { return zeros(d, 3) }, 0, journal.ErrDamaged},
-		"a line twice":                           {func(d []byte) []byte { return append(d, d[len(d)-30:]...) }, 0, journal.ErrDamaged},
+		"nothing but zeros in it": {func(d []byte) []byte {
+			at := bytes.LastIndexByte(d[:len(d)-1], '\n')
+			clear(d[at+1 : len(d)-1])
+			return d
+		}, 1, nil},
+		"zeros in what was durable": {func(d []byte) []byte { return zeros(d, 3) }, 0, journal.ErrDamaged},
+		"a line twice":              {func(d []byte) []byte { return append(d, d[len(d)-30:]...) }, 0, journal.ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, want := written(t, 200)
