@@ -117,8 +117,8 @@ func (r *Repo) inside(ctx context.Context) (out []string, err error) {
 		}
 		env := append(r.env(ours), "GIT_WORK_TREE="+dir, "GIT_INDEX_FILE="+temp, "GIT_OBJECT_DIRECTORY="+filepath.Join(git, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=")
 		var said []byte
-		if said, err = command(ctx, dir, env, nil, append(settings, "ls-files", "--modified", "--deleted", "--others", "--exclude-standard")...); err == nil && len(said) == 0 {
-			_, err = command(ctx, dir, append(r.env(users), "GIT_DIR="+git, "GIT_WORK_TREE="+dir), nil, append(settings, "diff-index", "--cached", "--quiet", "HEAD")...)
+		if said, err = r.command(ctx, dir, env, nil, append(settings, "ls-files", "--modified", "--deleted", "--others", "--exclude-standard")...); err == nil && len(said) == 0 {
+			_, err = r.command(ctx, dir, append(r.env(users), "GIT_DIR="+git, "GIT_WORK_TREE="+dir), nil, append(settings, "diff-index", "--cached", "--quiet", "HEAD")...)
 			if status, failed := ended(err); failed && status == 1 {
 				said, err = []byte("staged"), nil
 			}

@@ -79,13 +79,13 @@ func (r *Repo) heard(ctx context.Context, tree, message, trailer string) (string
 	defer os.Remove(index)
 	defer os.Remove(text)
 	env := append(r.env(users), "GIT_INDEX_FILE="+index)
-	if _, err := command(ctx, r.Top, env, nil, append(settings, "read-tree", tree)...); err != nil {
+	if _, err := r.command(ctx, r.Top, env, nil, append(settings, "read-tree", tree)...); err != nil {
 		return "", "", err
 	}
 	if err := errors.Join(os.WriteFile(text, []byte(message), 0o600), r.hook(ctx, index, "pre-commit")); err != nil {
 		return "", "", err
 	}
-	out, err := command(ctx, r.Top, env, nil, append(settings, "write-tree")...)
+	out, err := r.command(ctx, r.Top, env, nil, append(settings, "write-tree")...)
 	if err == nil {
 		err = errors.Join(r.hook(ctx, index, "prepare-commit-msg", text, "message"), r.hook(ctx, index, "commit-msg", text))
 	}
@@ -125,7 +125,7 @@ func (r *Repo) signed(ctx context.Context, tree, parent, message string, at time
 	if parent != "" {
 		args = append(args, "-p", parent)
 	}
-	out, err := command(ctx, r.Top, env, []byte(message), append(args, tree)...)
+	out, err := r.command(ctx, r.Top, env, []byte(message), append(args, tree)...)
 	if err != nil {
 		return "", fmt.Errorf("%w: it is to be signed, and was not: %w", ErrRefused, err)
 	}

@@ -30,7 +30,7 @@ func (r *Repo) ownRepo(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err := command(ctx, r.Top, r.env(users), nil, "config", "--list", "-z")
+	out, err := r.command(ctx, r.Top, r.env(users), nil, "config", "--list", "-z")
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"reprise/core"
+	"reprise/internal/proc"
 )
 
 // Folder is the folder of reprise in a project. Worlds leave it out.
@@ -37,6 +38,8 @@ type Repo struct {
 	// convention.
 	Always []string
 
+	program   string   // git, as whoever may write here cannot replace it
+	environ   []string // with a PATH that has nothing of the project
 	gitDir    string
 	objects   string // the user's store
 	own       string // the folder of reprise for worlds
@@ -115,11 +118,16 @@ func Look(ctx context.Context, dir string) (*Repo, error) {
 // find finds the repository of a project.
 func (r *Repo) find(ctx context.Context, dir string) error {
 	r.Top, r.idLen, r.ident = dir, 40, "reprise <reprise@localhost>"
+	r.environ = proc.Environ(os.Environ(), dir)
+	var err error
+	if r.program, err = proc.Find("git", r.environ, dir); err != nil {
+		return err
+	}
 	r.gitDir = filepath.Join(dir, Folder, "worlds", "repo.git")
 	if r.looking {
 		r.gitDir = filepath.Join(r.own, "repo.git")
 	}
-	out, err := command(ctx, dir, append(clean(os.Environ()), "LC_ALL=C"), nil, "rev-parse", "--path-format=absolute",
+	out, err := r.command(ctx, dir, append(clean(r.environ), "LC_ALL=C"), nil, "rev-parse", "--path-format=absolute",
 		"--show-toplevel", "--git-dir", "--git-path", "objects", "--show-object-format")
 	if err != nil && !strings.Contains(err.Error(), "not a git repository") {
 		return err
@@ -131,7 +139,7 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 		}
 	} else {
 		r.private, r.objects = true, filepath.Join(r.gitDir, "objects")
-		if _, err := command(ctx, dir, clean(os.Environ()), nil, "init", "-q", "--bare", r.gitDir); err != nil {
+		if _, err := r.command(ctx, dir, clean(r.environ), nil, "init", "-q", "--bare", r.gitDir); err != nil {
 			return err
 		}
 	}
@@ -250,7 +258,7 @@ var settings = []string{
 func (r *Repo) git(ctx context.Context, s side, stdin []byte, args ...string) (out []byte, err error) {
 	r.unsynced.Store(true)
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		out, err = command(ctx, r.Top, r.env(s), stdin, append(settings, args...)...)
+		out, err = r.command(ctx, r.Top, r.env(s), stdin, append(settings, args...)...)
 		var failed *GitError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Said, ".lock'") || time.Since(start) > 5*time.Second {
 			return out, err
@@ -259,7 +267,7 @@ func (r *Repo) git(ctx context.Context, s side, stdin []byte, args ...string) (o
 }
 
 func (r *Repo) env(s side) []string {
-	env := append(clean(os.Environ()), "LC_ALL=C", "GIT_WORK_TREE="+r.Top, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
+	env := append(clean(r.environ), "LC_ALL=C", "GIT_WORK_TREE="+r.Top, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
 	switch s {
 	case users:
 		env = append(env, "GIT_DIR="+r.gitDir)
@@ -309,8 +317,8 @@ func clean(env []string) (out []string) {
 
 // command runs git in a process group of its own: what kills the engine's group does not
 // kill git while it holds a lock in the user's repository.
-func command(ctx context.Context, dir string, env []string, stdin []byte, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+func (r *Repo) command(ctx context.Context, dir string, env []string, stdin []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, r.program, args...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, env, ownGroup()
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer

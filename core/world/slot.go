@@ -37,7 +37,7 @@ func (r *Repo) Slot(ctx context.Context, name string) (*Repo, error) {
 	}
 	s := *r
 	s.Top, s.indexName, s.last, s.staged, s.stamp, s.slots = top, "index."+name, "", "", "", nil
-	out, err := command(ctx, top, clean(os.Environ()), nil, "rev-parse", "--absolute-git-dir")
+	out, err := r.command(ctx, top, clean(r.environ), nil, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, err
 	}

@@ -940,3 +940,30 @@ func TestStrange_settings_start_nothing(t *testing.T) {
 		t.Error("it was run")
 	}
 }
+
+// What stands in the project's folders, its checkouts or what they share is not run as git, by
+// whatever way PATH leads there.
+func TestPlanted_git_is_not_run(t *testing.T) {
+	dir := project(t, `mkdir bin; printf '#!/bin/sh\ntouch %s\n' "$PWD/../ran" >bin/git; chmod 755 bin/git
+		git worktree add -q ../other; mkdir ../other/bin; cp bin/git ../other/bin; cp bin/git .git; ln -s "$PWD/bin" ../linked`)
+	t.Setenv("PATH", strings.Join([]string{"bin", filepath.Join(dir, "bin"), filepath.Join(dir, ".git"), filepath.Join(dir, "../other/bin"), filepath.Join(dir, "../linked"), os.Getenv("PATH")}, ":"))
+	ctx, r := context.Background(), open(t, dir)
+	was := take(t, r)
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("new\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	head, err := r.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := take(t, r)
+	if _, err := r.Make(ctx, "run", core.Record{Seq: 1, End: &core.End{Move: &core.Move{Base: was, From: now, To: now, Head: head.Head, Message: "work"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Slot(ctx, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "../ran")); err == nil {
+		t.Error("it was run")
+	}
+}
