@@ -32,8 +32,10 @@ type Step struct {
 	Backoff time.Duration
 	Verify  bool // a command says whether it is done
 	// Ask is the question that the step is: a person's answer is all that it needs.
-	Ask    *Question
-	Judges bool // it only judges the work of others: its mark is all that it changes
+	Ask *Question
+	// Optional steps are left to whoever wants them.
+	Optional bool
+	Judges   bool // it only judges the work of others: its mark is all that it changes
 }
 
 // Question is what a plan or an agent wants to know of a person. Without options any text is

@@ -157,7 +157,7 @@ func answered(v View) Decision {
 	switch v.State.Said {
 	case Wait.Key:
 		if v.Apart {
-			return v.rest("it waits for " + name(v.State.At.Branch))
+			return v.rest("it waits for " + BranchName(v.State.At.Branch))
 		}
 		return nil
 	case Make.Key:
@@ -202,7 +202,7 @@ func elsewhere(v View) Decision {
 		return nil
 	}
 	d := Divergence{
-		Says: "the run is on " + name(v.State.At.Branch), Shows: "the project is on " + name(v.Branch) + ", which does not have the work of the run",
+		Says: "the run is on " + BranchName(v.State.At.Branch), Shows: "the project is on " + BranchName(v.Branch) + ", which does not have the work of the run",
 		Options: []Option{Wait, On},
 	}
 	for _, l := range v.dead() {
@@ -414,7 +414,7 @@ func until(v View) Decision {
 
 func blocked(v View) Decision {
 	for _, s := range v.Steps {
-		if !s.Status.Closed() {
+		if !s.Status.Closed() && !v.State.Step(s.ID).unwanted(s) {
 			return Rest{Why: "step " + s.ID + " waits for steps that are not in the plan"}
 		}
 	}
@@ -432,7 +432,7 @@ func next(v View) (Step, bool) {
 	}
 	found := -1
 	for i, s := range v.Steps {
-		if done[s.ID] || v.State.OpenOf(s.ID) != nil || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] }) {
+		if done[s.ID] || v.State.OpenOf(s.ID) != nil || v.State.Step(s.ID).unwanted(s) || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] }) {
 			continue
 		}
 		if v.State.Step(s.ID).First.Step != "" {
@@ -448,7 +448,8 @@ func next(v View) (Step, bool) {
 	return v.Steps[found], true
 }
 
-func name(ref string) string {
+// BranchName gives the name of a branch for people.
+func BranchName(ref string) string {
 	if ref == "" {
 		return "no branch"
 	}

@@ -160,7 +160,9 @@ type Made struct {
 type Undo struct {
 	Step string `json:"step"`
 	Why  string `json:"why,omitempty"`
-	Move *Move  `json:"move,omitempty"`
+	// Keep leaves the work where it is: what was begun is continued.
+	Keep bool  `json:"keep,omitempty"`
+	Move *Move `json:"move,omitempty"`
 }
 
 // Note is for people. It changes no state.

@@ -39,12 +39,16 @@ type Past struct {
 	Before   World     `json:"before,omitempty"`   // of what was done, for an undo
 	Marked   string    `json:"marked,omitempty"`   // the step whose attempt marked this one done
 	After    World     `json:"after,omitempty"`
+	Wanted   bool      `json:"wanted,omitempty"` // a person wants it done, whatever the plan says
 	Commit   string    `json:"commit,omitempty"` // where the branch stood when its work was in
 }
 
 // alone reports whether nothing but the mark of an attempt that did not finish it says that a
 // step is done: that proves nothing, and it is begun again.
 func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Marked == s.ID }
+
+// unwanted reports whether the plan does not ask for a step, and nobody else did.
+func (p *Past) unwanted(s Step) bool { return s.Optional && !p.Wanted && p.First.Step == "" }
 
 // Said is a question and what a person answered.
 type Said struct {
@@ -109,7 +113,7 @@ func (s *State) Fold(r Record) error {
 			s.Asked, s.Said = nil, ""
 		}
 	case r.Undo != nil:
-		s.undo(r.Undo.Step)
+		s.undo(*r.Undo)
 	case r.Made != nil:
 		if s.Due == nil || s.Due.Seq != r.Made.Of {
 			return fmt.Errorf("record %d says that the move of record %d was made, which is not due", r.Seq, r.Made.Of)
@@ -185,12 +189,16 @@ func (s *State) end(e End, at time.Time) error {
 	return nil
 }
 
-func (s *State) undo(step string) {
-	p := s.past(step)
-	*p = Past{Title: p.Title, Attempts: p.Attempts}
-	s.close(step)
+func (s *State) undo(u Undo) {
+	p := s.past(u.Step)
+	fresh := Past{Title: p.Title, Attempts: p.Attempts, Wanted: true}
+	if u.Keep && !p.Done {
+		fresh.First, fresh.Left, fresh.Answers = p.First, p.Left, p.Answers
+	}
+	*p = fresh
+	s.close(u.Step)
 	s.Ended = nil
-	s.settle(step)
+	s.settle(u.Step)
 }
 
 // OpenOf gives the attempt of a step that has no End, nil if there is none.

@@ -28,6 +28,9 @@ import (
 // *UnsafeError, *StaleError or *OptionError if nothing was started. What is left open,
 // failed or asked is no error; the summary says it.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
+	if e.isOnWorlds(ref) {
+		return e.resumeWorlds(ctx, ref, c)
+	}
 	// Opening the journal writes to it: what refuses the choice is asked before.
 	if serves := e.servesAll(); !c.Means().Shows && (!c.Means().Works || !serves) {
 		p, err := e.Preview(ctx, ref, c)
@@ -37,9 +40,6 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 		if err != nil {
 			return nil, err
 		}
-	}
-	if e.isOnWorlds(ref) {
-		return e.resumeWorlds(ctx, ref, c)
 	}
 	e = e.orderly()
 	store, report, err := e.take(ctx)

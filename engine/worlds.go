@@ -41,12 +41,15 @@ func (e *Engine) onWorlds(store *durable.Store, ref reprise.Ref) bool {
 // listed is a list that is worked on with worlds.
 type listed struct {
 	*work
-	at  *run.Engine
-	run *reprise.Run
+	at    *run.Engine
+	again []string // the steps that a person wants to do again
 }
 
 // resumeWorlds is Resume for a run on worlds.
 func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
+	if err := e.Refused(ctx, ref); err != nil {
+		return nil, err
+	}
 	e = e.orderly()
 	store, report, err := e.take(ctx)
 	if err != nil {
@@ -111,7 +114,25 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 	if err := w.choosable(seen); err != nil {
 		return nil, look{}, err
 	}
-	return &listed{work: w, run: seen.Run}, seen, nil
+	l := &listed{work: w}
+	if err := w.load(); err != nil {
+		return nil, seen, err
+	}
+	if c.From != "" {
+		events, err := w.resetsFrom(ctx, c.From)
+		if err != nil {
+			return nil, seen, err
+		}
+		for _, ev := range events {
+			if ev.Kind == reprise.StepReset {
+				l.again = append(l.again, ev.Step)
+			}
+		}
+		if !slices.Contains(l.again, c.From) {
+			l.again = append(l.again, c.From)
+		}
+	}
+	return l, seen, nil
 }
 
 // config says how the core works on the list.
@@ -141,7 +162,7 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (agent.Agent,
 	}
 	f := &Attempt{Assignment: as, Number: a.Attempt, Key: a.Key, Dir: a.Dir, ReplyFile: a.Result}
 	f.Session, f.Resumes = a.Session, a.Session != ""
-	task := prompt.Task{Assignment: as, Run: l.ref.ID, Attempt: a.Attempt, Dir: a.Dir, Result: a.Result, Trailer: reprise.TrailerKey + ": " + a.Key}
+	task := prompt.Task{Assignment: as, Run: l.ref.ID, Attempt: a.Attempt, Dir: a.Dir, Result: a.Result, Trailer: reprise.TrailerKey + ": " + a.Key, Proves: true}
 	if a.Continues {
 		task.Earlier = append(task.Earlier, "An earlier attempt did not finish. What it changed is still there, whole or not: look at it before you do anything again.")
 	}
@@ -165,15 +186,9 @@ func (l *listed) from(ctx context.Context) error {
 	if l.choice.From == "" {
 		return nil
 	}
-	at := slices.IndexFunc(l.run.Steps, func(s reprise.Step) bool { return s.ID == l.choice.From })
-	if at < 0 {
-		return &StepError{Run: "resume " + l.ref.ID, Why: "begin at " + l.choice.From + ": it has no such step", Todo: "`reprise check RUN` shows its steps"}
-	}
-	for _, s := range l.run.Steps[at:] {
-		if s.Status.Closed() {
-			if err := l.at.Reopen(ctx, s.ID); err != nil {
-				return err
-			}
+	for _, step := range l.again {
+		if err := l.at.Reopen(ctx, step); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -208,7 +223,7 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 // told passes on what happens.
 func (l *listed) told(p run.Progress) {
 	if r, err := reprise.Load(l.layout, os.DirFS(l.Dir), l.ref); err == nil {
-		l.run, l.work.run = r, r
+		l.work.run = r
 	}
 	out := Progress{Kind: ProgressKind(p.Kind), Step: p.Step, Title: p.Title, Attempt: p.Attempt, Text: p.Text, Outcome: p.Outcome, Until: p.Until, Took: p.Took, Log: p.Log}
 	if s := l.run.Step(p.Step); s != nil {
@@ -335,14 +350,18 @@ func (l *listed) previewStart(ctx context.Context, s *reprise.Step) (PreviewStep
 	a := run.Assignment{Step: core.Step{ID: s.ID, InPlan: s.ID, Title: s.Title}, Attempt: s.Attempts + 1, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT"}
 	_, job, err := l.assignWork(ctx, a)
 	if err != nil {
-		return PreviewStep{Step: s.ID, Role: s.Role, Attempt: a.Attempt, Problem: err.Error(), Dir: l.Dir}, nil
+		return PreviewStep{Step: s.ID, Role: s.Role, Attempt: a.Attempt, Problem: err.Error(), Dir: "."}, nil
 	}
 	as, err := l.playbook.Assign(l.store, l.run, s.Unit(""))
 	if err != nil {
 		return PreviewStep{}, err
 	}
 	bound, err := l.bind(as)
-	return PreviewStep{Step: s.ID, Role: s.Role, Attempt: a.Attempt, Agent: bound.name, Command: job.Command, Dir: l.Dir, Prompt: job.Prompt}, err
+	step := PreviewStep{Step: s.ID, Role: s.Role, Attempt: a.Attempt, Agent: bound.name, Command: job.Command, Dir: ".", Prompt: job.Prompt}
+	if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
+		step.Command = known.CommandLine(job)
+	}
+	return step, err
 }
 
 // foreseenOnWorlds is prospect for a run on worlds.

@@ -24,6 +24,7 @@ type Task struct {
 	Dir     string // the working folder, as the agent sees it
 	Result  string // where to leave the result file
 	Trailer string // the whole trailer line for commits
+	Proves  bool   // a commit with the trailer proves that the step is done: the last one alone has it
 	// Earlier says what is known of earlier attempts, our own words.
 	Earlier []string
 	// Answers are what a person said, question and answer: data.
@@ -152,6 +153,7 @@ type view struct {
 	// These are for the frame.
 	Guide, Task, Prompt  string
 	Dir, Result, Trailer string
+	Proves               bool
 	FactNames            []string
 	Inputs, Expect       []string
 	Earlier              []string
@@ -166,7 +168,7 @@ type view struct {
 func newView(t Task) *view {
 	v := &view{
 		Attempt: t.Attempt, Facts: map[string]string{}, Commit: t.Commit, Worktree: t.Worktree,
-		Dir: shown(t.Dir, place()), Result: shown(t.Result, place()), Trailer: shown(t.Trailer, trailer()),
+		Dir: shown(t.Dir, place()), Result: shown(t.Result, place()), Trailer: shown(t.Trailer, trailer()), Proves: t.Proves,
 		seed: []string{t.Run, t.Step, fmt.Sprint(t.Attempt)},
 	}
 	v.Role = v.inline("role", t.Role, word())

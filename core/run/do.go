@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 	e.at = ""
 	p := Progress{Kind: Began, Step: s.Step, Title: s.Title, Attempt: s.Attempt, Log: a.Log()}
 	e.Tell(p)
-	job.Run, job.Step, job.Attempt, job.Key, job.Dir, job.Project = e.Run, s.Step, s.Attempt, as.Key, dir, e.Dir
+	job.Run, job.Step, job.Attempt, job.Key, job.Dir, job.Project = cmp.Or(job.Run, e.Run), s.Step, s.Attempt, as.Key, dir, e.Dir
 	if job.Token == "" {
 		job.Token = reprise.AttemptToken(e.dir, fmt.Sprint(e.state().Seq), as.Key)
 	}
@@ -212,8 +213,16 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	if err = errors.Join(err, e.do(ctx, core.Record{End: end})); err == nil {
 		e.Tell(p)
+		e.switched(open, v)
 	}
 	return err
+}
+
+// switched tells that another branch was checked out while an attempt was at work in the project.
+func (e *Engine) switched(open *core.Start, v core.View) {
+	if was := core.BranchName(open.Head.Branch); open.Place == core.Here && open.Head.Branch != v.Branch {
+		e.notice(open.Step, "while it was at work, "+core.BranchName(v.Branch)+" was checked out instead of "+was+", and what follows is committed there; `git switch "+reprise.Pasted(was, "BRANCH")+"` goes back", nil)
+	}
 }
 
 func (e *Engine) questionID() string { return e.state().NextQuestion() }
@@ -387,7 +396,7 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep) error {
 	if err := e.mark(m, core.SetStatus{Step: d.Step, Status: core.Todo, Why: d.Why}); err != nil {
 		return err
 	}
-	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Move: m}})
+	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Keep: d.Keep, Move: m}})
 }
 
 // ErrTorn is given for an undo of lines that were changed since.

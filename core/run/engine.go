@@ -217,6 +217,7 @@ func (e *Engine) state() *core.State { return &e.Journal.State }
 // and the run rests. No agent is at work when Work has returned.
 func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 	stop, cancel := context.WithCancel(ctx)
+	defer e.Repo.Refresh(context.WithoutCancel(ctx))
 	defer e.halt(cancel)
 	go func() {
 		select {

@@ -30,11 +30,8 @@ func (e *Engine) Asked() *core.Ask {
 	return nil
 }
 
-// Reopen opens a step again that is done, and leaves its work where it is.
+// Reopen opens a step, whatever the plan and the records say of it, and leaves its work where it is.
 func (e *Engine) Reopen(ctx context.Context, step string) error {
-	if !e.state().Step(step).Done {
-		return nil
-	}
 	return e.undo(ctx, core.UndoStep{Step: step, Why: "a person said to do it again", Keep: true})
 }
 

@@ -61,6 +61,7 @@ type Repo struct {
 	last   core.World // the tree of our index; empty if not known
 	staged core.World // the tree of the user's index, as long as the file has this stamp
 	stamp  string
+	unread bool // the index has entries of ours that git has not compared with their files
 }
 
 // ErrAtWork is given where another engine has the project.
