@@ -95,7 +95,7 @@ func read(t *testing.T, fsys fs.FS) {
 
 // hosts are trees with state files, at most a few for each convention, and of each the files to
 // try: one of each name.
-func hosts(t *testing.T) map[string][]string {
+func hosts(t testing.TB) map[string][]string {
 	t.Helper()
 	out, known := map[string][]string{}, map[string]bool{}
 	var archives []string
@@ -123,7 +123,6 @@ func hosts(t *testing.T) map[string][]string {
 // and not with the square of that. Processor time is measured, so that other work on the machine
 // does not count.
 func TestReading_takes_a_time_that_grows_with_the_text(t *testing.T) {
-	const small, large = 16 << 10, 128 << 10
 	turn := sample.Every(t, 400)
 	names, all := slices.Sorted(maps.Keys(shapes)), hosts(t)
 	i := 0
@@ -138,23 +137,53 @@ func TestReading_takes_a_time_that_grows_with_the_text(t *testing.T) {
 				if i++; !turn(i) {
 					continue
 				}
-				took := func(n int) time.Duration {
-					with := maps.Clone(tree)
-					with[name] = &fstest.MapFile{Data: tries[shape](n), Mode: 0o644, ModTime: conventiontest.Epoch}
-					before := cpu()
-					read(t, with)
-					return cpu() - before
-				}
-				first := took(small)
-				if first > 2*time.Second {
-					t.Errorf("%s: %s of %s: %v for %d bytes", archive, name, shape, first, small)
-					continue
-				}
-				if second := took(large); second > 300*time.Millisecond && second > 2*(large/small)*first {
-					t.Errorf("%s: %s of %s: %v for %d bytes, %v for %d", archive, name, shape, first, small, second, large)
+				if slow := grows(t, tree, name, tries[shape]); slow != "" {
+					t.Errorf("%s: %s of %s: %s", archive, name, shape, slow)
 				}
 			}
 		}
 	}
 	t.Logf("%d cases", i)
+}
+
+// grows says, of a text that is made to a length, how reading it takes longer than in
+// proportion; "" if it does not.
+func grows(t *testing.T, tree fstest.MapFS, name string, text func(n int) []byte) string {
+	const small, large = 16 << 10, 128 << 10
+	took := func(n int) time.Duration {
+		with := maps.Clone(tree)
+		with[name] = &fstest.MapFile{Data: text(n), Mode: 0o644, ModTime: conventiontest.Epoch}
+		before := cpu()
+		read(t, with)
+		return cpu() - before
+	}
+	first := took(small)
+	if first > 2*time.Second {
+		return fmt.Sprintf("%v for %d bytes", first, small)
+	}
+	if second := took(large); second > 300*time.Millisecond && second > 2*(large/small)*first {
+		return fmt.Sprintf("%v for %d bytes, %v for %d", first, small, second, large)
+	}
+	return ""
+}
+
+// FuzzReading_takes_a_time_that_grows_with_the_text is the same for texts that nobody thought
+// of: one that is repeated, behind another, in the file of a reader.
+func FuzzReading_takes_a_time_that_grows_with_the_text(f *testing.F) {
+	all := hosts(f)
+	archives := slices.Sorted(maps.Keys(all))
+	for i := range archives {
+		f.Add(uint(i), uint(0), "# Tasks\n", "- [ ] T001 do it\n")
+	}
+	f.Fuzz(func(t *testing.T, archive, file uint, before, unit string) {
+		if unit == "" || len(before)+len(unit) > 4<<10 {
+			t.Skip("no text, or a large one")
+		}
+		of := archives[archive%uint(len(archives))]
+		name := all[of][file%uint(len(all[of]))]
+		slow := grows(t, conventiontest.LoadFS(t, of), name, func(n int) []byte { return []byte(before + strings.Repeat(unit, n/len(unit)+1)) })
+		if slow != "" {
+			t.Errorf("%s: %s: %s", of, name, slow)
+		}
+	})
 }

@@ -30,6 +30,8 @@ type list struct {
 	items      []item             // those without parts, in file order
 	at         map[string]int     // where in items an id is, see find
 	numbers    map[string]string  // the id of the last task that was added with a number
+	same       map[string]string  // the id of the first task with an id, words and section as they stand
+	again      map[string]int     // what the next task gets that is called as an earlier one
 	ids        map[int]string     // by line, that of the last task that was added with a place there
 	whole      []item             // those with parts: their status follows from their parts
 	apart      []item             // entries that are not tasks but that tasks may need
@@ -179,18 +181,22 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 func (l *list) add(it item, named bool) {
 	it.number = it.id
 	it.id = l.below(it.id)
+	if l.same == nil {
+		l.same, l.again = map[string]string{}, map[string]int{}
+	}
 	id := it.id
-	for n := 2; ; n++ {
-		o := l.find(it.id)
-		if o == nil {
-			break
-		}
-		if named && doc.Fold(o.text) == doc.Fold(it.text) && o.section == it.section {
-			o.places = append(o.places, it.places...)
-			l.placed(&it, o.id)
-			return
-		}
+	same := fmt.Sprint(id, "\x00", doc.Fold(it.text), "\x00", it.section)
+	if o := l.find(l.same[same]); named && o != nil {
+		o.places = append(o.places, it.places...)
+		l.placed(&it, o.id)
+		return
+	}
+	for n := max(2, l.again[id]); l.find(it.id) != nil; n++ {
 		it.id = fmt.Sprintf("%s~%d", id, n)
+		l.again[id] = n + 1
+	}
+	if l.same[same] == "" {
+		l.same[same] = it.id
 	}
 	l.items = append(l.items, it)
 	if l.numbers == nil {
