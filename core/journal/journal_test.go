@@ -3,6 +3,7 @@ package journal_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -57,7 +58,7 @@ func TestOpen_gives_what_was_appended_with_and_without_its_checkpoint(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(state, bytes.Replace(data, []byte(`"attempts":`), []byte(`"attempts":9`), 1), 0o600); err != nil {
+	if err := os.WriteFile(state, bytes.Replace(data, []byte(`"run":"r"`), []byte(`"run":"x"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := open(t, dir).State; !reflect.DeepEqual(got, want) {
@@ -68,6 +69,32 @@ func TestOpen_gives_what_was_appended_with_and_without_its_checkpoint(t *testing
 	}
 	if got := open(t, dir).State; !reflect.DeepEqual(got, want) {
 		t.Errorf("without: %d records, not %d", got.Seq, want.Seq)
+	}
+}
+
+// A checkpoint is of the journal that has the line before it.
+func TestOpen_with_the_checkpoint_of_another(t *testing.T) {
+	dir, _ := written(t, 200)
+	path := filepath.Join(dir, "journal")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := os.ReadFile(filepath.Join(dir, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at int
+	if _, err := fmt.Sscanf(string(state[9:]), `{"mark":{"at":%d`, &at); err != nil {
+		t.Fatal(err)
+	}
+	line := bytes.LastIndexByte(data[:at-1], '\n') + 1
+	data[line] ^= 1
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := journal.Open(dir); !errors.Is(err, journal.ErrDamaged) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -126,6 +153,9 @@ func TestOpen_after_a_kill_or_damage(t *testing.T) {
 			before := j.State.Seq
 			if _, err := j.Append(core.Record{Note: &core.Note{Text: "on"}}, time.Now()); err != nil {
 				t.Fatal(err)
+			}
+			if data, err = os.ReadFile(path); err != nil || !bytes.HasSuffix(data, []byte("}}\n")) {
+				t.Errorf("it ends in %q", data[len(data)-20:])
 			}
 			if got := open(t, dir).State.Seq; got != before+1 {
 				t.Errorf("%d records, not %d", got, before+1)
