@@ -778,6 +778,14 @@ func TestWithout_git(t *testing.T) {
 	if h, err := r.History(context.Background(), "9"); err != nil || !h.Whole || len(h.All) > 0 {
 		t.Error(h, err)
 	}
+	bare := t.TempDir()
+	look, err := world.Look(context.Background(), bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, look)
+	look.Close()
+	is(t, "made by who looks", sh(t, bare, `ls -A`), "")
 	is(t, "no repository of the user's", sh(t, dir, `ls -A | grep -x .git || true`), "")
 }
 
