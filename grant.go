@@ -34,7 +34,7 @@ func NotReady(agent, why string, denied bool) (says, hint string) {
 	if denied {
 		return agent + " may not do what it needs: " + why, "after that `reprise resume` tries again"
 	}
-	return agent + " is not ready: " + why, "start " + agent + " by hand and sign in, or correct its key or settings; then `reprise resume` tries again"
+	return agent + " is not ready: " + why, "start " + agent + " by hand and sign in, or correct its key or settings (a key in your environment reaches it if `env` in reprise.yaml names that); then `reprise resume` tries again"
 }
 
 // Refused reports whether the answer to a question about a refused call is to refuse it.

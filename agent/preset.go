@@ -25,6 +25,10 @@ type Preset struct {
 	// learned from the first event.
 	Chooses bool
 
+	// Keys are the variables by which a person signs it in or says where its model is; a * at the
+	// end stands for anything.
+	Keys []string
+
 	session string // the form of its ids, a regular expression
 	// args come first, again in their place to resume; then what it may do
 	// without asking, the model and the session, whose id stands for ID. The

@@ -7,6 +7,7 @@ import "reprise"
 var (
 	claude = Preset{
 		Name: "claude", Program: "claude", Tested: []string{"2.1.325", "2.1.197"}, Chooses: true, session: uuid, read: readClaude,
+		Keys:     []string{"ANTHROPIC_*", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*"},
 		args:     []string{"-p", "--output-format", "stream-json", "--verbose"},
 		edits:    []string{"--permission-mode", "acceptEdits"},
 		all:      []string{"--dangerously-skip-permissions"},
@@ -19,6 +20,7 @@ var (
 
 	codex = Preset{
 		Name: "codex", Program: "codex", Tested: []string{"0.166.0"}, session: uuid, read: readCodex,
+		Keys:     []string{"OPENAI_*", "CODEX_API_KEY"},
 		args:     []string{"exec", "--json", "--skip-git-repo-check"},
 		again:    []string{"exec", "resume", "--json", "--skip-git-repo-check"},
 		edits:    []string{"-c", `sandbox_mode="workspace-write"`},
@@ -36,6 +38,7 @@ var (
 	// one it was given.
 	copilot = Preset{
 		Name: "copilot", Program: "copilot", Tested: []string{"1.0.102"}, Chooses: true, session: uuid, read: readCopilot,
+		Keys:     []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"},
 		args:     []string{"--output-format", "json", "--no-auto-update", "--no-ask-user"},
 		edits:    []string{"--allow-tool=write"},
 		all:      []string{"--allow-all-tools", "--allow-all-paths"},
@@ -50,6 +53,7 @@ var (
 
 	gemini = Preset{
 		Name: "gemini", Program: "gemini", Tested: []string{"0.61.0"}, Chooses: true, session: uuid, read: readGemini,
+		Keys:     []string{"GEMINI_API_KEY", "GOOGLE_*"},
 		args:     []string{"-o", "stream-json"},
 		edits:    []string{"--approval-mode", "auto_edit"},
 		all:      []string{"--approval-mode", "yolo"},
@@ -68,6 +72,7 @@ var (
 	// that was cut off is not among the open ones.
 	opencode = Preset{
 		Name: "opencode", Program: "opencode", Tested: []string{"1.18.33"}, session: `^ses_[0-9A-Za-z]{10,64}$`, read: readOpencode, soft: true,
+		Keys:     []string{"ANTHROPIC_*", "OPENAI_*", "OPENCODE_*"},
 		args:     []string{"run", "--format", "json", "--print-logs", "--log-level", "ERROR"}, // else it waits for a limit without a word
 		all:      []string{"--auto"},
 		approves: []string{"--auto"},
@@ -79,6 +84,7 @@ var (
 	// error of the provider a success whose text begins with "[API Error".
 	qwen = Preset{
 		Name: "qwen", Program: "qwen", Tested: []string{"0.24.4", "0.15.10"}, Chooses: true, session: uuid, read: readClaude, mute: true,
+		Keys:     []string{"OPENAI_*", "DASHSCOPE_API_KEY"},
 		args:     []string{"-o", "stream-json"},
 		edits:    []string{"--approval-mode", "auto-edit"},
 		all:      []string{"--approval-mode", "yolo"},

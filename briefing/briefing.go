@@ -60,7 +60,7 @@ type Recorded struct {
 type Briefing struct {
 	Run      reprise.Ref
 	For      string
-	AtWork   bool // someone is at work on it now
+	State    reprise.State
 	Sections []report.BriefSection
 	// Notes are about the CLI that reads it, in words of ours.
 	Notes []string
@@ -113,7 +113,7 @@ func Make(in Input) Briefing {
 	g.next()
 	g.doNot()
 	g.others()
-	b := Briefing{Run: in.Run.Ref, For: in.For, AtWork: in.Decision.State == reprise.Running, Notes: g.notes()}
+	b := Briefing{Run: in.Run.Ref, For: in.For, State: in.Decision.State, Notes: g.notes()}
 	// The fewer and the shorter the items, the more sections stay whole.
 	for percent, clip := 100, longest; ; percent, clip = percent*3/4, max(clip*3/4, 60) {
 		b.Sections = g.sections(percent, clip)
@@ -201,6 +201,8 @@ func (b Briefing) Data() []reprise.Data {
 // What the reader of a briefing has to do with the work.
 const (
 	takeOver = "You take over work that another session began and did not finish."
+	begin    = "You begin work that no one is known to have begun."
+	over     = "This work is marked as over; what speaks against that stands below."
 	atWork   = "Someone else is at work on this right now. Do not take it over, and leave its files alone."
 )
 
@@ -211,8 +213,13 @@ func (b Briefing) Text() string {
 	}))
 	var out strings.Builder
 	intro := takeOver
-	if b.AtWork {
+	switch {
+	case b.State == reprise.Running:
 		intro = atWork
+	case b.State == reprise.NotStarted:
+		intro = begin
+	case !b.State.Open():
+		intro = over
 	}
 	fmt.Fprintf(&out, `# Briefing: where the work stands
 

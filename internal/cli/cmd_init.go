@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -123,7 +124,7 @@ func (a *app) lacksAgent(root string, names []string) error {
 	case len(set.Agents) == 0 && len(names) == 0:
 		return a.lacksCLI()
 	case len(set.Agents) == 0:
-		_, text, _ := strings.Cut(string(settings.Sample(names[:1])), "\n\n")
+		_, text, _ := strings.Cut(string(settings.Sample(names[:1], nil)), "\n\n")
 		text, _, _ = strings.Cut(text, "\n\n")
 		a.toAdd(text)
 		return fail(exitBlocked, "add these lines, then `reprise trust`", "%s names no agent, so nothing can be resumed", settings.FileName)
@@ -153,14 +154,30 @@ func (a *app) toAdd(text string) {
 	}
 }
 
+// keysOf lists the variables of the environment by which these agents are signed in, or told where
+// their models are: without them they work for a person and not for reprise.
+func keysOf(agents []string) []string {
+	var keys []string
+	for _, p := range agent.Presets() {
+		if slices.Contains(agents, p.Name) {
+			keys = append(keys, p.Keys...)
+		}
+	}
+	return settings.Named(os.Environ(), keys)
+}
+
 // writeSettings shows a settings file, and writes and trusts it after a yes.
 func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string, agents []string) error {
-	p, text := a.telling(), settings.Sample(agents)
+	keys := keysOf(agents)
+	p, text := a.telling(), settings.Sample(agents, keys)
 	for line := range strings.Lines(string(text)) {
 		p.line("  %s", strings.TrimSuffix(line, "\n"))
 	}
 	p.gap()
 	p.say("With it, " + strings.Join(agents, " and ") + " may change files here and run any command (build, tests, git) without asking you.")
+	if len(keys) > 0 {
+		p.say("Of your environment it gets " + strings.Join(keys, ", ") + ".")
+	}
 	if flags.dry {
 		a.did(report.SetupFile{Path: name, Outcome: "written", Dry: true, Text: string(text)})
 		return nil
