@@ -48,6 +48,7 @@ func TestNext(t *testing.T) {
 	no, noon := false, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	checked := []core.Step{{ID: "a", Verify: true}}
 	todo := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
+	two := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo}}
 	half := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
 	all := []core.Step{{ID: "a", Status: core.Finished}, {ID: "b", Status: core.Finished}}
 	look := func(change func(*core.Look)) *core.Look {
@@ -69,6 +70,8 @@ func TestNext(t *testing.T) {
 	}{
 		{name: "the first step starts", steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "the next starts when the first is done", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, want: core.StartStep{Step: half[1]}},
+		{name: "what was begun goes before what comes first", records: []core.Record{start("b", 1), end("b", core.Cut)}, steps: two, want: core.StartStep{Step: two[1]}},
+		{name: "what was begun last in the plan too", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: two, want: core.StartStep{Step: two[0]}},
 		{name: "all done", records: []core.Record{start("a", 1), end("a", core.Done), start("b", 1), end("b", core.Done)}, steps: all, want: core.CloseRun{}},
 		{name: "an agent at work is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: &core.Look{Alive: true}, want: core.WaitFor{}},
 		{name: "a rebase is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}), busy: "a rebase", want: core.Rest{Why: "a rebase"}},
@@ -292,6 +295,8 @@ func TestFold(t *testing.T) {
 		{"a start settles the question about its step", []core.Record{ask("a", core.Onto), start("a", 1)}, func(s *core.State) bool { return s.Asked == nil }},
 		{"and not that about another", []core.Record{ask("b", core.Onto), start("a", 1)}, func(s *core.State) bool { return s.Asked != nil }},
 		{"a new start opens a complete run", []core.Record{{Close: &core.Close{Complete: true}}, start("a", 1)}, func(s *core.State) bool { return s.Ended == nil }},
+		{"a first world that an end gives", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Cut, Before: "its"}}}, func(s *core.State) bool { return s.Step("a").First.Before == "its" }},
+		{"and one that it does not", []core.Record{start("a", 1), cut}, func(s *core.State) bool { return s.Step("a").First.Before == "w0" }},
 		{"going on elsewhere", []core.Record{ask("", core.Wait, core.On), {Answer: &core.Answer{ID: "q", Option: "on", Head: core.Head{Branch: "x"}}}}, func(s *core.State) bool { return s.Asked == nil && s.At.Branch == "x" }},
 	} {
 		if s := fold(t, c.records...); !c.is(s) {
