@@ -172,9 +172,8 @@ func grows(t *testing.T, tree fstest.MapFS, name string, text func(n int) []byte
 func FuzzReading_takes_a_time_that_grows_with_the_text(f *testing.F) {
 	all := hosts(f)
 	archives := slices.Sorted(maps.Keys(all))
-	for i := range archives {
-		f.Add(uint(i), uint(0), "# Tasks\n", "- [ ] T001 do it\n")
-	}
+	i := slices.IndexFunc(archives, func(a string) bool { return strings.Contains(a, "superpowers") })
+	f.Add(uint(max(i, 0)), uint(0), "# Tasks\n", "- [ ] T001 do it\n") // was quadratic
 	f.Fuzz(func(t *testing.T, archive, file uint, before, unit string) {
 		if unit == "" || len(before)+len(unit) > 4<<10 {
 			t.Skip("no text, or a large one")
