@@ -118,8 +118,10 @@ type Event struct {
 	// Given is, for the start of a run, its input besides the steps, by name: what the
 	// previous run was given, without its progress.
 	Given map[string]string `json:"given,omitempty"`
-	// Closed says that a question accepts only its options.
-	Closed bool `json:"closed,omitempty"`
+	// Closed says that a question accepts only its options, and Facts is what a person should
+	// know to answer it, a line each.
+	Closed bool     `json:"closed,omitempty"`
+	Facts  []string `json:"facts,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.
 	Outcome string `json:"outcome,omitempty"`
 	// Verdict is, for the end of a review, the reviewer's word (concerns, waived) where

@@ -110,7 +110,7 @@ func (r *Run) recall(events []Event, own bool) {
 		}
 		switch ev.Kind {
 		case QuestionAsked:
-			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, About: ev.About, Own: ev.Own, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
+			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, About: ev.About, Own: ev.Own, Text: ev.Text, Options: ev.Options, Facts: ev.Facts, Closed: ev.Closed, AskedAt: ev.At}
 		case QuestionAnswered:
 			if !q.Takes(ev.Text) {
 				break // not an answer: the question stays open

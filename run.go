@@ -50,12 +50,13 @@ type Question struct {
 	About    []string `json:",omitempty"` // the steps that a question of ours is about, if that is on record
 	Own      string   // the asking agent's own name for it, if that name was taken
 	Options  []string
-	Closed   bool   // accepts only its options: other words could start, repeat or end something by mistake
-	Answer   string // what a person answered, if recorded
-	Answered bool   // an answer is on record
-	Note     string // what a person said without settling it: "not yet, …"
-	Kept     bool   // the answer is stored beside the journal for the next engine
-	Applied  bool   // the answer was used or withdrawn, and must not be applied again
+	Facts    []string `json:",omitempty"` // what a person should know to answer it, a line each
+	Closed   bool     // accepts only its options: other words could start, repeat or end something by mistake
+	Answer   string   // what a person answered, if recorded
+	Answered bool     // an answer is on record
+	Note     string   // what a person said without settling it: "not yet, …"
+	Kept     bool     // the answer is stored beside the journal for the next engine
+	Applied  bool     // the answer was used or withdrawn, and must not be applied again
 	// UseUntold is set if the files call an answer used as soon as it is written: where the
 	// journal has it, the journal tells.
 	UseUntold bool

@@ -27,6 +27,9 @@ type Option struct {
 	Label string `json:"label"`
 }
 
+// String gives it for people: an answer is its key, or all of it.
+func (o Option) String() string { return o.Key + ": " + o.Label }
+
 // The options. Each is one record with its move.
 var (
 	Keep  = Option{"keep", "keep it as the work of the step"}

@@ -351,9 +351,9 @@ func failing(v View) Decision {
 	case !ok:
 		return nil
 	case past.Failures >= cmp.Or(s.Tries, v.Tries):
-		shows = fmt.Sprintf("it failed %d times", past.Failures)
+		shows = "it failed " + times(past.Failures)
 	case past.Cuts >= maxCuts:
-		shows = fmt.Sprintf("it was cut off %d times", past.Cuts)
+		shows = "it was cut off " + times(past.Cuts)
 	default:
 		return nil
 	}
@@ -361,6 +361,13 @@ func failing(v View) Decision {
 		Step: s.ID, Says: "the step can be done", Shows: shows,
 		Facts: Facts{Attempts: past.Attempts}, Options: []Option{Onto, Again},
 	}}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // ready starts the next step, if nothing but time is in its way: a limit, which all steps of an

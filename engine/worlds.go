@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,11 +207,11 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		switch {
 		case q != nil && l.Ask != nil && ctx.Err() == nil:
 			event := journal.Asked(q)
-			text, ok := l.Ask(ctx, reprise.Question{ID: q.ID, Text: event.Text, Options: event.Options, Closed: event.Closed, Subject: q.Step})
+			text, ok := l.Ask(ctx, reprise.Question{ID: q.ID, Text: event.Text, Options: event.Options, Facts: event.Facts, Closed: event.Closed, Subject: q.Step})
 			if !ok {
 				return nil
 			}
-			if err := l.at.Answer(q.ID, text); err != nil {
+			if err := l.answer(q.ID, text); err != nil {
 				return err
 			}
 		default:
@@ -271,13 +272,22 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 	}
 	defer l.at.Close()
 	for id, text := range answers {
-		if err := l.at.Answer(id, strings.TrimSpace(text)); errors.Is(err, run.ErrNotAsked) {
+		if err := l.answer(id, text); errors.Is(err, run.ErrNotAsked) {
 			return &UnknownQuestionError{}
 		} else if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// answer records what a person said to the question that is open.
+func (l *listed) answer(id, text string) error {
+	text = strings.TrimSpace(text)
+	if q := l.at.Asked(); q != nil && q.Of == nil {
+		text = cmp.Or(journal.Chosen(q, text), text)
+	}
+	return l.at.Answer(id, text)
 }
 
 // isOnWorlds is onWorlds for who has no store yet.

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -159,21 +158,27 @@ func Asked(q *core.Ask) reprise.Event {
 	}
 	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true
 	for _, o := range q.Options {
-		ev.Options = append(ev.Options, o.Key)
-		ev.Text += fmt.Sprintf("\n%s: %s", o.Key, o.Label)
+		ev.Options = append(ev.Options, o.String())
 	}
-	facts := []string{q.Facts.Stat}
-	if len(q.Facts.Files) > 0 {
-		facts = append(facts, "files: "+strings.Join(q.Facts.Files, ", "))
+	add := func(name, text string) {
+		if text != "" {
+			ev.Facts = append(ev.Facts, name+text)
+		}
 	}
-	if len(q.Facts.Commits) > 0 {
-		facts = append(facts, "commits: "+strings.Join(q.Facts.Commits, "; "))
-	}
+	add("", q.Facts.Stat)
+	add("files: ", strings.Join(q.Facts.Files, ", "))
+	add("commits: ", strings.Join(q.Facts.Commits, "; "))
+	add("reached out: ", strings.Join(q.Facts.Outside, "; "))
 	if q.Facts.Attempts > 0 {
-		facts = append(facts, "attempts: "+strconv.Itoa(q.Facts.Attempts))
+		add("attempts: ", strconv.Itoa(q.Facts.Attempts))
 	}
-	if facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" }); len(facts) > 0 {
-		ev.Text += "\n" + strings.Join(facts, "\n")
-	}
+	add("its last words: ", q.Facts.Words)
 	return ev
+}
+
+// Chosen gives the key of the option that an answer to such a question is, "" if it is none.
+func Chosen(q *core.Ask, answer string) string {
+	ev := Asked(q)
+	key, _, _ := strings.Cut((&reprise.Question{Options: ev.Options, Closed: true}).Option(answer), ":")
+	return key
 }

@@ -83,6 +83,7 @@ type Question struct {
 	AskedAt *time.Time `json:"asked_at"`
 	Source  string     `json:"source" jsonschema:"file:line"`
 	Note    string     `json:"note,omitempty" jsonschema:"what was said so far without settling it; absent if nothing was"`
+	Facts   []string   `json:"facts,omitempty" jsonschema:"what a person should know to answer it; absent if nothing is known"`
 	Steps   []string   `json:"steps,omitempty" jsonschema:"ids of the steps that wait for it or that its subject stands for, where the files tell them; absent if they do not"`
 }
 
@@ -165,7 +166,7 @@ func NewQuestions(questions []reprise.Question) []Question {
 		if q.By != "" && !slices.Contains(steps, q.By) {
 			steps = append(steps, q.By)
 		}
-		return Question{q.ID, q.Subject, q.Text, List(q.Options), When(q.AskedAt), q.Source.String(), q.Note, steps}
+		return Question{q.ID, q.Subject, q.Text, List(q.Options), When(q.AskedAt), q.Source.String(), q.Note, q.Facts, steps}
 	})
 }
 

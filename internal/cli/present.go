@@ -43,7 +43,15 @@ func (p *page) asked(q reprise.Question) {
 	if q.Note != "" {
 		p.para("      so far: ", q.Note, linesTitle)
 	}
+	p.facts("      ", q)
 	p.numbered("      ", q.Options, linesTitle)
+}
+
+// facts prints what a person should know to answer a question.
+func (p *page) facts(indent string, q reprise.Question) {
+	for _, fact := range q.Facts {
+		p.para(indent+"- ", fact, linesTitle)
+	}
 }
 
 // staged shows a run with phases in the form that seed 001 defines for its situation.

@@ -165,6 +165,7 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 		lead += " (" + clip(q.Subject, 40) + ")"
 	}
 	p.marked("", "?", cyan, strings.TrimSpace(lead)+": "+q.Text, 40)
+	p.facts("  ", q)
 	p.numbered("  ", q.Options, linesMessage)
 	for {
 		line, typed, err := a.readLine(ctx, "Answer (Enter to leave it open): ")
