@@ -36,9 +36,10 @@ func startsQuickly(t *testing.T, bin string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It grows by a few kB with what it learns; a heavy library that slips in brings many MB.
-	if mb := float64(info.Size()) / (1 << 20); mb > 27 {
-		t.Errorf("the binary has %.1f MB, more than 27", mb)
+	// It grows by a few kB with what it learns; a heavy library that slips in brings many MB. It was
+	// 27 before it had the core beside the engine that the core takes the place of.
+	if mb := float64(info.Size()) / (1 << 20); mb > 28 {
+		t.Errorf("the binary has %.1f MB, more than 28", mb)
 	}
 	best, worst, dir := 1e9, "", t.TempDir()
 	for tries := 0; tries < 5 || tries < 100 && best > 8; tries++ { // others may take the processor from it

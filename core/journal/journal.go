@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"reprise/core"
@@ -86,7 +87,7 @@ func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.
 	if err != nil {
 		return r, err
 	}
-	sum := crc32.Update(j.mark.Sum, table, body)
+	sum := crc32.Update(j.mark.Sum, table(), body)
 	line := fmt.Appendf(nil, "%08x %s\n", sum, body)
 	_, err = j.file.WriteAt(line, j.mark.At)
 	if err = errors.Join(err, sync()); err == nil {
@@ -114,7 +115,8 @@ func (j *Journal) replay() error {
 	return errors.Join(j.file.Truncate(end.At), j.file.Sync()) // nothing of it comes back below the next line
 }
 
-var table = crc32.MakeTable(crc32.Castagnoli)
+// table is made when it is first needed: most commands need none.
+var table = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // scan reads the whole lines of a journal from a place on, and gives the place behind them.
 func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
@@ -128,7 +130,7 @@ func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
 			return m, err
 		}
 		head, body, _ := bytes.Cut(line[:len(line)-1], []byte(" "))
-		sum := crc32.Update(m.Sum, table, body)
+		sum := crc32.Update(m.Sum, table(), body)
 		var r core.Record
 		if string(head) != fmt.Sprintf("%08x", sum) || json.Unmarshal(body, &r) != nil {
 			rest, err := io.ReadAll(in)
@@ -181,7 +183,7 @@ func (j *Journal) saved() string { return filepath.Join(filepath.Dir(j.file.Name
 func (j *Journal) checkpoint() {
 	j.late = 0
 	body, err := json.Marshal(saved{j.mark, j.State})
-	data := fmt.Appendf(nil, "%08x %s", crc32.Checksum(body, table), body)
+	data := fmt.Appendf(nil, "%08x %s", crc32.Checksum(body, table()), body)
 	if err == nil && os.WriteFile(j.saved()+".new", data, 0o600) == nil {
 		os.Rename(j.saved()+".new", j.saved())
 	}
@@ -193,7 +195,7 @@ func (j *Journal) restore() {
 	data, _ := os.ReadFile(j.saved())
 	head, body, _ := bytes.Cut(data, []byte(" "))
 	var s saved
-	if string(head) != fmt.Sprintf("%08x", crc32.Checksum(body, table)) || json.Unmarshal(body, &s) != nil {
+	if string(head) != fmt.Sprintf("%08x", crc32.Checksum(body, table())) || json.Unmarshal(body, &s) != nil {
 		return
 	}
 	tail := make([]byte, min(s.Mark.At, 1<<20))

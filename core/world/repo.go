@@ -119,6 +119,9 @@ func Look(ctx context.Context, dir string) (*Repo, error) {
 // find finds the repository of a project.
 func (r *Repo) find(ctx context.Context, dir string) error {
 	r.Top, r.idLen, r.ident = dir, 40, "reprise <reprise@localhost>"
+	if err := tooWide(dir); err != nil { // before git is asked, or anything is made there
+		return err
+	}
 	r.environ = proc.Environ(os.Environ(), dir)
 	var err error
 	if r.program, err = proc.Find("git", r.environ, dir); err != nil {
@@ -144,8 +147,12 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	if home, _ := os.UserHomeDir(); r.Top == home || r.Top == filepath.Dir(r.Top) {
-		return fmt.Errorf("%s: %w", r.Top, ErrTooWide)
+	return tooWide(r.Top)
+}
+
+func tooWide(dir string) error {
+	if home, _ := os.UserHomeDir(); dir == home || dir == filepath.Dir(dir) {
+		return fmt.Errorf("%s: %w", dir, ErrTooWide)
 	}
 	return nil
 }
