@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/gitx"
@@ -372,9 +374,28 @@ func (a *air) running(s *transcript.Session, c transcript.Call) string {
 		switch {
 		case strings.Contains(have, want):
 			return fmt.Sprintf("process %d still carries it out", w.PID)
-		case strings.Contains(have, " ") && strings.Contains(want, have) && !c.Started.IsZero() && !w.Started.Before(c.Started.Add(-clockSlack)):
+		case strings.Contains(have, " ") && holds(want, have) && !c.Started.IsZero() && !w.Started.Before(c.Started.Add(-clockSlack)):
 			return fmt.Sprintf("process %d still carries out a part of it", w.PID)
 		}
 	}
 	return ""
+}
+
+// holds reports whether a command line is part of another, and begins and ends in it where words do.
+func holds(all, part string) bool {
+	for from := 0; ; from++ {
+		at := strings.Index(all[from:], part)
+		if from += at; at < 0 || wordEnds(all[:from], true) && wordEnds(all[from+len(part):], false) {
+			return at >= 0
+		}
+	}
+}
+
+// wordEnds reports whether what stands before a part, or behind it, does not go on with its word.
+func wordEnds(text string, before bool) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	if before {
+		r, _ = utf8.DecodeLastRuneInString(text)
+	}
+	return text == "" || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r)
 }
