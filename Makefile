@@ -55,7 +55,7 @@ test: check ## formatting, vet, and every test; of kills, power cuts and damage 
 	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
 	@command -v chromium >/dev/null || test -n "$$REPRISE_BROWSER" || echo "chromium: it is not here, the tests of the pages in a browser are left out; apt-get install chromium"
 	@test -e $(AXE) || echo "axe-core: it is not here, pages are not tested for who cannot see or point; make $(AXE) fetches it"
-	@echo "REPRISE_SEED=$(REPRISE_SEED): one in $${REPRISE_DRAW:-5} of the scripts and tests that take long is drawn; REPRISE_DRAW=1 tries all of them"
+	@echo "REPRISE_SEED=$(REPRISE_SEED): one in $${REPRISE_DRAW:-8} of the scripts and tests that take long is drawn; REPRISE_DRAW=1 tries all of them"
 	@$(IN_MEMORY) $(TRY) -p $(SIDE_BY_SIDE) -timeout 30m ./engine ./internal/cli ./...
 
 race: ## what shares memory between goroutines, under the race detector; needs a C compiler

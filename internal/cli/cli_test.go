@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the program as a user would. A bug is one more file. Those of a threat in
-// SECURITY.md are always tried, of the others one in five is drawn; make nightly runs all, and
+// SECURITY.md are always tried, of the others one in eight is drawn; make nightly runs all, and
 // so does a -run that names one.
 func TestScripts(t *testing.T) {
 	t.Parallel()

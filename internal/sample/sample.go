@@ -52,11 +52,11 @@ func Drawn(t testing.TB) {
 }
 
 // Turn reports whether it is the turn of one of many cases that take long, by its name: of one in
-// REPRISE_DRAW, which is 5 unless it is set. All of them are tried under All, and where -run names
+// REPRISE_DRAW, which is 8 unless it is set. All of them are tried under All, and where -run names
 // what is to be tried.
 func Turn(t testing.TB, name string) bool {
 	t.Helper()
-	n, err := strconv.ParseUint(cmp.Or(os.Getenv("REPRISE_DRAW"), "5"), 10, 64)
+	n, err := strconv.ParseUint(cmp.Or(os.Getenv("REPRISE_DRAW"), "8"), 10, 64)
 	if err != nil || n == 0 {
 		t.Fatalf("REPRISE_DRAW=%s is not how many cases one is drawn from", os.Getenv("REPRISE_DRAW"))
 	}
