@@ -47,6 +47,8 @@ type Question struct {
 	Text    string          `json:"text"`
 	Options []string        `json:"options,omitempty"`
 	Closed  bool            `json:"closed,omitempty"`
+	// Lapses is set for one that is asked only as long as the View has it. Its answer is no agent's.
+	Lapses bool `json:"lapses,omitempty"`
 }
 
 // Status is how far a step is.

@@ -47,6 +47,8 @@ type (
 		Divergence Divergence
 		Of         *Question
 	}
+	// LapseQuestion takes a question back that needs no answer any more.
+	LapseQuestion struct{ ID string }
 	// CloseRun ends the run: all steps are done.
 	CloseRun struct{}
 	// Rest does nothing until something changes that is not in our hands.
@@ -57,18 +59,19 @@ type (
 	}
 )
 
-func (StartStep) decision()  {}
-func (WaitFor) decision()    {}
-func (EndAttempt) decision() {}
-func (AdoptStep) decision()  {}
-func (UndoStep) decision()   {}
-func (MakeMove) decision()   {}
-func (DropMove) decision()   {}
-func (AskPerson) decision()  {}
-func (Verify) decision()     {}
-func (SkipStep) decision()   {}
-func (CloseRun) decision()   {}
-func (Rest) decision()       {}
+func (StartStep) decision()     {}
+func (WaitFor) decision()       {}
+func (EndAttempt) decision()    {}
+func (AdoptStep) decision()     {}
+func (UndoStep) decision()      {}
+func (MakeMove) decision()      {}
+func (DropMove) decision()      {}
+func (AskPerson) decision()     {}
+func (Verify) decision()        {}
+func (SkipStep) decision()      {}
+func (CloseRun) decision()      {}
+func (LapseQuestion) decision() {}
+func (Rest) decision()          {}
 
 // Next is the whole algorithm: the first rule that has something to say decides. The
 // same view always gives the same decision.
@@ -189,6 +192,9 @@ func answered(v View) Decision {
 }
 
 func asked(v View) Decision {
+	if q := v.State.Asked; q != nil && q.Of != nil && q.Of.Lapses && (v.Budget == nil || v.Budget.ID != q.ID) {
+		return LapseQuestion{q.ID}
+	}
 	if v.State.Asked != nil && v.State.Said == "" {
 		return v.rest("question " + v.State.Asked.ID + " is open")
 	}
@@ -392,6 +398,12 @@ func ready(v View) Decision {
 	past := v.State.Step(s.ID)
 	if at := past.Failed.Add(s.Backoff << max(0, past.Failures-1)); s.Backoff > 0 && past.Failures > 0 && v.Now.Before(at) {
 		return v.restUntil(Rest{Why: "step " + s.ID + " failed, and is tried again later", Until: at})
+	}
+	if q := v.Budget; q != nil {
+		if v.alive() > 0 {
+			return WaitFor{}
+		}
+		return AskPerson{Of: q, Divergence: Divergence{Step: s.ID, Says: "a budget is used up", Shows: q.Text}}
 	}
 	return StartStep{s}
 }

@@ -330,3 +330,40 @@ func TestRecord_worlds(t *testing.T) {
 		}
 	}
 }
+
+// A budget that is used up is asked about before anything is started, once, and only as long as it is.
+func TestNext_budgets(t *testing.T) {
+	of := &core.Question{ID: "budget", Text: "Raise it?", Options: []string{"raise"}, Closed: true, Lapses: true}
+	steps := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Optional: true}}
+	v := core.View{State: &core.State{}, Steps: steps, Budget: of, Tries: 3}
+	if d, ok := core.Next(v).(core.AskPerson); !ok || d.Of != of {
+		t.Errorf("a budget that is used up: %#v", d)
+	}
+	fold := func(r core.Record) {
+		r.Seq = v.State.Seq + 1
+		if err := v.State.Fold(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a"}}})
+	if d, ok := core.Next(v).(core.Rest); !ok {
+		t.Errorf("while it is asked: %#v", d)
+	}
+	v.Budget = nil
+	if d := core.Next(v); d != (core.LapseQuestion{ID: "budget"}) {
+		t.Errorf("once it is raised elsewhere: %#v", d)
+	}
+	fold(core.Record{Answer: &core.Answer{ID: "budget", Text: "raise"}})
+	if d, ok := core.Next(v).(core.StartStep); !ok || d.Step.ID != "a" || len(v.State.Step("a").Answers) > 0 {
+		t.Errorf("once it is answered: %#v, and told to agents: %v", d, v.State.Step("a").Answers)
+	}
+	v.Steps = []core.Step{{ID: "a", Status: core.Finished}, steps[1]}
+	fold(core.Record{End: &core.End{Step: "a", Outcome: core.Done}})
+	if d := core.Next(v); d != (core.CloseRun{}) {
+		t.Errorf("with what is optional left: %#v", d)
+	}
+	fold(core.Record{Undo: &core.Undo{Step: "b", Keep: true}})
+	if d, ok := core.Next(v).(core.StartStep); !ok || d.Step.ID != "b" {
+		t.Errorf("once somebody wants it: %#v", d)
+	}
+}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -109,6 +110,9 @@ type End struct {
 	Ask *Ask `json:"ask,omitempty"`
 	// Session is that of its agent, where the next attempt may continue it.
 	Session string `json:"session,omitempty"`
+	// Usage is what the attempt used, in words that only who counts it reads; empty if no agent
+	// was at work.
+	Usage json.RawMessage `json:"usage,omitempty"`
 	// Account and Until are, for a limit, what it applies to, and when it is over if that is
 	// known.
 	Account string    `json:"account,omitempty"`

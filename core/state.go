@@ -106,7 +106,9 @@ func (s *State) Fold(r Record) error {
 		case s.Asked.Of != nil:
 			p := s.past(s.Asked.Step)
 			of := s.Asked.Of
-			p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
+			if !of.Lapses {
+				p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
+			}
 			s.Asked, s.Said = s.Asked.next(), ""
 		case s.Said == On.Key:
 			s.At = r.Answer.Head

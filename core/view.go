@@ -30,6 +30,8 @@ type View struct {
 	Until string
 	// Tries is how often a step may fail in a row before a person is asked.
 	Tries int
+	// Budget is what a person is asked before anything more is started, nil if nothing is used up.
+	Budget *Question
 	// Stop says why nothing is begun any more, "" if it may be: a person wants to stop, or what
 	// an attempt needs is not there. What is over is still recorded.
 	Stop string

@@ -24,13 +24,18 @@ func (w *work) used(s *Seen) *reprise.Usage {
 	if s.Number == 0 || !spends(s.Assignment) || s.Child != nil {
 		return nil
 	}
-	if s.Result.Outcome == agent.NotStarted {
-		none := reprise.NoUsage()
-		return &none
+	u := w.usedBy(&s.Attempt, s.Result, w.hist.Step(s.Step).Session)
+	return &u
+}
+
+// usedBy is what an attempt used that an agent was at work on, in a session.
+func (w *work) usedBy(f *Attempt, r agent.Result, session string) reprise.Usage {
+	if r.Outcome == agent.NotStarted {
+		return reprise.NoUsage()
 	}
-	told, more := s.Result.Spent, s.Result.More
-	if bound, err := w.bind(s.Assignment); told == nil && err == nil {
-		if found, ok := agent.Recorded(bound.preset, bound.env, s.Dir, w.hist.Step(s.Step).Session, s.Began); ok {
+	told, more := r.Spent, r.More
+	if bound, err := w.bind(f.Assignment); told == nil && err == nil {
+		if found, ok := agent.Recorded(bound.preset, bound.env, f.Dir, session, f.Began); ok {
 			told, more = found.Requests, found.More
 		}
 	}
@@ -38,13 +43,13 @@ func (w *work) used(s *Seen) *reprise.Usage {
 	if told != nil && more {
 		u.MoreTokens, u.MoreCost = true, true
 	}
-	w.warnOfUnknown(s, u)
-	return &u
+	w.warnOfUnknown(f, u)
+	return u
 }
 
 // warnOfUnknown says once that a budget in money does not count an attempt whose cost
 // no one knows.
-func (w *work) warnOfUnknown(s *Seen, u reprise.Usage) {
+func (w *work) warnOfUnknown(s *Attempt, u reprise.Usage) {
 	limits := w.Settings.Budget
 	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || !w.folders.tells("cost of "+u.Model) {
 		return
@@ -149,7 +154,7 @@ func (t *tally) on(store *durable.Store, log string, own *journal.History, now t
 	defer t.mu.Unlock()
 	if t.spent == nil {
 		t.spent, t.raised = map[string][]journal.Spent{}, map[string]bool{}
-		names, err := store.Logs()
+		names, err := journal.Logs(store)
 		t.unread = err != nil
 		for _, name := range names {
 			a, err := journal.ReadAccount(store, name)

@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -44,6 +45,7 @@ type listed struct {
 	*work
 	at    *run.Engine
 	again []string // the steps that a person wants to do again
+	tells *journal.Teller
 }
 
 // resumeWorlds is Resume for a run on worlds.
@@ -142,7 +144,9 @@ func (l *listed) config() run.Config {
 	for _, s := range l.choice.Skip {
 		skip[s] = true
 	}
+	l.tells = journal.NewTeller(journal.Name(l.ref))
 	return run.Config{
+		Used: l.used, Budget: l.budget, Recorded: l.recorded,
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
 		Convention: adapted.Convention{Layout: l.layout, Kind: l.ref.Kind},
 		Work:       l.assignWork, Skip: skip, Until: l.choice.Until, Tries: l.Settings.Attempts, Now: l.Now, Tell: l.told,
@@ -182,6 +186,37 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (agent.Agent,
 	return bound.agent, job, nil
 }
 
+// recorded takes a record over into what is known of the run.
+func (l *listed) recorded(r core.Record) {
+	for _, entry := range l.tells.Tell(r) {
+		l.Hear(&entry)
+	}
+}
+
+// used is what an attempt used, as its End keeps it; nothing where no agent was at work.
+func (l *listed) used(s run.Attempted) json.RawMessage {
+	f := &Attempt{Number: s.Attempt, Dir: s.Dir, Began: s.Began}
+	var err error
+	if f.Assignment, err = l.playbook.Assign(l.store, l.work.run, reprise.Unit{ID: s.Step, Title: s.Title}); err == nil && !spends(f.Assignment) {
+		return nil
+	}
+	f.Step = s.Step
+	data, err := json.Marshal(l.usedBy(f, s.Result, s.Session))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// budget is the question about a budget that is used up.
+func (l *listed) budget() *core.Question {
+	over := l.spending().over()
+	if over == nil {
+		return nil
+	}
+	return &core.Question{ID: over.ID, Text: over.Text, Options: over.Options, Closed: over.Closed, Lapses: true}
+}
+
 // from opens the steps again at which a person wants to begin.
 func (l *listed) from(ctx context.Context) error {
 	if l.choice.From == "" {
@@ -211,7 +246,9 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 			if !ok {
 				return nil
 			}
-			if err := l.answer(q.ID, text); err != nil {
+			if err := l.answer(q.ID, text); errors.Is(err, errPostponed) {
+				return nil
+			} else if err != nil {
 				return err
 			}
 		default:
@@ -247,6 +284,9 @@ func (l *listed) told(p run.Progress) {
 // comes takes what came of it from a decision.
 func (l *listed) comes(d reprise.Decision) {
 	l.sum.State, l.sum.Action, l.sum.Reasons, l.sum.Ended = d.State, d.Action, d.Reasons, l.Now()
+	if used := journal.Used(l.hist.Spent, nil); used != (reprise.Usage{}) {
+		l.sum.Usage = &used
+	}
 }
 
 // left adds what is still open.
@@ -272,7 +312,9 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 	}
 	defer l.at.Close()
 	for id, text := range answers {
-		if err := l.answer(id, text); errors.Is(err, run.ErrNotAsked) {
+		if err := l.answer(id, text); errors.Is(err, errPostponed) {
+			continue
+		} else if errors.Is(err, run.ErrNotAsked) {
 			return &UnknownQuestionError{}
 		} else if err != nil {
 			return err
@@ -281,10 +323,21 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 	return nil
 }
 
+// errPostponed is given for an answer that leaves the question open.
+var errPostponed = errors.New("not now")
+
 // answer records what a person said to the question that is open.
 func (l *listed) answer(id, text string) error {
 	text = strings.TrimSpace(text)
-	if q := l.at.Asked(); q != nil && q.Of == nil {
+	q := l.at.Asked()
+	if q == nil {
+		return l.at.Answer(id, text)
+	}
+	ev := journal.Asked(q)
+	if (&reprise.Question{Options: ev.Options, Closed: ev.Closed}).Postpones(text) {
+		return errPostponed
+	}
+	if ev.Closed {
 		text = cmp.Or(journal.Chosen(q, text), text)
 	}
 	return l.at.Answer(id, text)

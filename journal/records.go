@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -48,9 +49,9 @@ func OnWorlds(store *durable.Store, name string) bool {
 // look. ok is false if it has none.
 func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err error) {
 	dir := filepath.Join(runsOf(store), name)
-	t := teller{file: recordsFile(name), asked: map[string]*core.Ask{}}
+	t := NewTeller(name)
 	err = records.Read(dir, func(r core.Record) error {
-		t.tell(r)
+		t.Tell(r)
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +69,8 @@ func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err e
 
 func recordsFile(name string) string { return durable.StateDir + "/runs/" + name + "/journal" }
 
-// teller tells records as events.
-type teller struct {
+// Teller tells records as events.
+type Teller struct {
 	file  string
 	out   []Entry
 	run   string
@@ -77,7 +78,19 @@ type teller struct {
 	asked map[string]*core.Ask
 }
 
-func (t *teller) tell(r core.Record) {
+// NewTeller tells the records of a run.
+func NewTeller(name string) *Teller {
+	return &Teller{file: recordsFile(name), asked: map[string]*core.Ask{}}
+}
+
+// Tell adds a record, and gives what it tells.
+func (t *Teller) Tell(r core.Record) []Entry {
+	from := len(t.out)
+	t.tell(r)
+	return t.out[from:]
+}
+
+func (t *Teller) tell(r core.Record) {
 	add := func(ev reprise.Event) {
 		ev.At = r.At
 		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
@@ -119,7 +132,7 @@ func (t *teller) tell(r core.Record) {
 	}
 }
 
-func (t *teller) end(r core.Record, add func(reprise.Event)) {
+func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	e := r.End
 	ev := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}
 	switch e.Outcome {
@@ -138,13 +151,20 @@ func (t *teller) end(r core.Record, add func(reprise.Event)) {
 	default: // cut off, or asking: it is begun again
 		ev.Kind, ev.Outcome = reprise.StepResolved, string(reprise.Rerun)
 	}
+	if len(e.Usage) > 0 {
+		ev.Usage = &reprise.Usage{}
+		if json.Unmarshal(e.Usage, ev.Usage) != nil { // of another version: it is not known
+			unknown := reprise.UsageOf(nil, nil)
+			ev.Usage = &unknown
+		}
+	}
 	add(ev)
 	if e.Ask != nil {
 		t.ask(e.Ask, add)
 	}
 }
 
-func (t *teller) ask(q *core.Ask, add func(reprise.Event)) {
+func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
 	t.asked[q.ID] = q
 	add(Asked(q))
 }
@@ -179,6 +199,9 @@ func Asked(q *core.Ask) reprise.Event {
 // Chosen gives the key of the option that an answer to such a question is, "" if it is none.
 func Chosen(q *core.Ask, answer string) string {
 	ev := Asked(q)
-	key, _, _ := strings.Cut((&reprise.Question{Options: ev.Options, Closed: true}).Option(answer), ":")
-	return key
+	option := (&reprise.Question{Options: ev.Options, Closed: true}).Option(answer)
+	if q.Of == nil {
+		option, _, _ = strings.Cut(option, ":")
+	}
+	return option
 }

@@ -205,6 +205,11 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		e.stop = d.Why // as long as this engine works: the next one tries again
 	}
 	a := e.attempt(open)
+	if e.Used != nil {
+		result, _ := a.Result()
+		in := a.Session()
+		end.Usage = e.Used(Attempted{open, in.Dir, in.ID, in.Began, result.Result})
+	}
 	p := Progress{Kind: Resolved, Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: string(d.Outcome), Text: d.Why, Until: d.Until, Log: a.Log()}
 	if c := e.child[a]; c != nil {
 		_, err = c.Over()
@@ -410,6 +415,9 @@ func (e *Engine) ask(a core.AskPerson) error {
 		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
 	}
 	id := e.questionID()
+	if a.Of != nil && a.Of.Lapses {
+		id = a.Of.ID
+	}
 	_, err := e.append(core.Record{Ask: &core.Ask{ID: id, Divergence: d, Of: a.Of}})
 	if err == nil {
 		e.Tell(Progress{Kind: Question, Step: d.Step, Text: d.Says + "; " + d.Shows})

@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,7 +35,13 @@ type Config struct {
 	// may do, the session. An error means that nothing was started: the run rests with it.
 	Work func(ctx context.Context, a Assignment) (agent.Agent, agent.Job, error)
 	// Check is the command that says whether a step is done, for those that want it.
-	Check    func(step core.Step) (by agent.Agent, job agent.Job, ok bool)
+	Check func(step core.Step) (by agent.Agent, job agent.Job, ok bool)
+	// Used tells what an attempt used, as its End keeps it; nil for nobody. Budget gives what is
+	// asked before more is used, nil if nothing is used up.
+	Used   func(a Attempted) json.RawMessage
+	Budget func() *core.Question
+	// Recorded is told of each record that is made; nil for nobody.
+	Recorded func(core.Record)
 	Skip     map[string]bool
 	Until    string
 	Parallel int // attempts side by side, each in a worktree of its own; one in the project if less than two
@@ -58,6 +65,14 @@ func (c *Config) boot() {
 	if c.Boot == "" {
 		c.Boot, c.Booted = world.Boot()
 	}
+}
+
+// Attempted is an attempt that is over.
+type Attempted struct {
+	*core.Start
+	Dir, Session string // where it worked, and the id of its session if that is known
+	Began        time.Time
+	Result       agent.Result
 }
 
 // Assignment is one attempt, for whoever knows agents.
@@ -258,6 +273,8 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 			err = e.made()
 		case core.Verify:
 			err = e.verify(stop, d.Step, v.Steps)
+		case core.LapseQuestion:
+			_, err = e.append(core.Record{Answer: &core.Answer{ID: d.ID, Text: "the budget or what was used has changed; this is no longer asked"}})
 		case core.SkipStep:
 			err = e.skip(ctx, d.Step, v.Steps)
 		case core.AskPerson:
@@ -345,7 +362,11 @@ func (e *Engine) append(r core.Record) (core.Record, error) {
 	if err := e.Repo.Sync(); err != nil {
 		return r, err
 	}
-	return e.Journal.Append(r, e.Now())
+	r, err := e.Journal.Append(r, e.Now())
+	if err == nil && e.Recorded != nil {
+		e.Recorded(r)
+	}
+	return r, err
 }
 
 // do appends a record and makes its move.

@@ -29,6 +29,9 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
+	if e.Budget != nil {
+		v.Budget = e.Budget()
+	}
 	if len(e.others) > 0 {
 		var err error
 		if v.Others, err = e.settleOthers(ctx); err != nil {

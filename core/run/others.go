@@ -41,6 +41,7 @@ func (e *Engine) findOthers() error {
 			continue
 		}
 		other := &Engine{Config: e.Config, Repo: e.Repo, below: e.below, dir: dir, seen: map[hands.Attempt]bool{}}
+		other.Used, other.Budget, other.Recorded = nil, nil, nil // they are of this run
 		other.Run, other.Plan = state.Run.Run, state.Run.Plan
 		other.Journal = &journal.Journal{State: state}
 		e.Repo.Always = append(e.Repo.Always, other.plan())
