@@ -252,6 +252,14 @@ func finished(v View) Decision {
 		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
 		switch {
 		case why == "":
+		case i < 0:
+			return AskPerson{Divergence: Divergence{
+				Step: l.Step, Says: "the step is done", Shows: "the plan does not have it any more", Facts: l.Facts, Options: []Option{Keep, Again},
+			}}
+		case v.Steps[i].Status == Blocked: // we never write that: its agent did, or the user
+			return AskPerson{Divergence: Divergence{
+				Step: l.Step, Says: "the step is done", Shows: "the plan calls it blocked", Facts: l.Facts, Options: []Option{Onto, Keep},
+			}}
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil && v.Stop != "":
 			return v.rest(v.Stop) // its check is run when the work goes on
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil:

@@ -79,6 +79,8 @@ func TestNext(t *testing.T) {
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
 		{name: "ended badly", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why = core.Badly, "it ended with exit code 1" }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "it ended with exit code 1"}},
+		{name: "done, and its plan has it no more", records: []core.Record{start("a", 1)}, steps: two[1:], look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }), want: core.AskPerson{}},
+		{name: "done, and its plan calls it blocked", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Status: core.Blocked}}, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }), want: core.AskPerson{}},
 		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
 			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
 		{name: "an agent that dies by itself has failed", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why, l.Seen = core.Killed, "it was ended by SIGKILL", true }),

@@ -104,9 +104,8 @@ func (s *State) Fold(r Record) error {
 		s.Said = r.Answer.Option
 		switch {
 		case s.Asked.Of != nil:
-			p := s.past(s.Asked.Step)
-			of := s.Asked.Of
-			if !of.Lapses {
+			if of := s.Asked.Of; !of.Lapses {
+				p := s.past(s.Asked.Step)
 				p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
 			}
 			s.Asked, s.Said = s.Asked.next(), ""

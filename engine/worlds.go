@@ -311,7 +311,16 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 		return err
 	}
 	defer l.at.Close()
+	if err := w.load(); err != nil {
+		return err
+	}
 	for id, text := range answers {
+		if q, ours := w.files.Question(id), l.at.Asked(); q != nil && !q.Answered && (ours == nil || ours.ID != id) { // of the plan
+			if err := l.at.Say(ctx, id, q.Text, text); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := l.answer(id, text); errors.Is(err, errPostponed) {
 			continue
 		} else if errors.Is(err, run.ErrNotAsked) {

@@ -287,7 +287,7 @@ func (e *Engine) done(ctx context.Context, step string, steps []core.Step, befor
 	if err != nil {
 		return nil, err
 	}
-	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, title(steps, step), world.StepTrailer, e.Run, step)}
+	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, cmp.Or(title(steps, step), e.state().Step(step).Title), world.StepTrailer, e.Run, step)}
 	if err := e.mark(m, core.SetStatus{Step: step, Status: status}); err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func (e *Engine) done(ctx context.Context, step string, steps []core.Step, befor
 
 // marked gives the move that only writes a status into the plan; nil if the plan says so
 // already, or has no word for it. It is committed with the step's work.
-func (e *Engine) marked(now core.World, change core.SetStatus) (*core.Move, error) {
+func (e *Engine) marked(now core.World, change core.Change) (*core.Move, error) {
 	edits, err := e.record(e.Repo.FS(now), change)
 	if err != nil || len(edits) == 0 {
 		return nil, err

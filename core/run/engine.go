@@ -432,19 +432,21 @@ func (e *Engine) steps(files fs.FS) ([]core.Step, error) {
 	return e.state().Known(steps), err
 }
 
-func (e *Engine) record(files fs.FS, change core.SetStatus) ([]core.Edit, error) {
-	steps, err := e.steps(files)
+// A plan that has a step no more has no place for its status.
+func (e *Engine) record(files fs.FS, change core.Change) ([]core.Edit, error) {
+	if status, ok := change.(core.SetStatus); ok {
+		steps, err := e.steps(files)
+		i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == status.Step })
+		if i < 0 || err != nil {
+			return nil, err
+		}
+		status.Step = steps[i].InPlan
+		change = status
+	}
+	files, err := e.sub(files)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == change.Step })
-	if i < 0 {
-		return nil, fmt.Errorf("the plan has no step %s any more", change.Step)
-	}
-	if files, err = e.sub(files); err != nil {
-		return nil, err
-	}
-	change.Step = steps[i].InPlan
 	edits, err := e.Convention.Record(files, e.state().Run.Plan, change)
 	for i := range edits {
 		edits[i].Path = path.Join(e.below, edits[i].Path)

@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"reprise/core"
@@ -20,6 +21,30 @@ func (e *Engine) Taken(mode string) error {
 func (e *Engine) Left(action, why string) error {
 	_, err := e.Journal.Note(core.Record{Note: &core.Note{Text: why, Left: action}}, e.Now())
 	return err
+}
+
+// Say writes a person's answer to a question of the plan into it, and commits that.
+func (e *Engine) Say(ctx context.Context, question, text, answer string) error {
+	now, err := e.Repo.Take(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := e.Repo.Head()
+	if err != nil {
+		return err
+	}
+	m, err := e.marked(now, core.SetAnswer{Question: question, Text: answer})
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		m.Head, m.Since, m.Message = head.Head, head.Commit, fmt.Sprintf("Answer %s\n\nReprise-Answer: %s/%s", question, e.Run, question)
+	}
+	ask := &core.Ask{ID: question, Of: &core.Question{ID: question, Text: text, Lapses: true}}
+	if _, err := e.append(core.Record{Ask: ask}); err != nil {
+		return err
+	}
+	return e.do(ctx, core.Record{Answer: &core.Answer{ID: question, Text: answer, Head: head.Head, Move: m}})
 }
 
 // Asked gives the question that is open, nil if none is.

@@ -205,11 +205,11 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 	}
 	todo := map[string]bool{}
 	for _, s := range was {
-		todo[s.ID] = s.Status == core.Todo
+		todo[s.ID] = !s.Status.Closed()
 	}
 	for _, s := range steps {
 		switch {
-		case s.Status == core.Todo:
+		case !s.Status.Closed():
 		case s.ID == open.Step:
 			own = true
 		case todo[s.ID]:
