@@ -77,7 +77,7 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 		Dirs: a.dirs, Above: a.above(), Real: resolved(), Most: sessionsEach, Since: o.SessionsSince(runs), Brief: brief, Looked: &looked,
 		Stop: func() bool {
 			took := time.Since(began)
-			return ctx.Err() != nil || took > sessionsTime || brief && (took > briefMost || took > briefTime && looked >= briefLeast)
+			return ctx.Err() != nil || took > sessionsTime || brief && opts.SessionsTime > 0 && took > opts.SessionsTime && looked > 0 || brief && (took > briefMost || took > briefTime && looked >= briefLeast)
 		},
 	}
 	if brief {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -300,5 +301,20 @@ func TestIssue41_helpers_and_titles(t *testing.T) {
 		if s.Title != "Red fix evil" || strings.Contains(s.FirstPrompt, "hunter2") || s.LastWords != "Done." {
 			t.Errorf("%q %q %q", s.Title, s.FirstPrompt, s.LastWords)
 		}
+	}
+}
+
+// However little time there is, the latest session is looked at, and what was not is told.
+func TestIssue41_a_glance_sees_the_latest_session(t *testing.T) {
+	d := newDesk(t)
+	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(d.dir, "-")
+	for _, id := range []string{"s1-abcdef", "s2-abcdef", "s3-abcdef"} {
+		d.put(".claude/projects/"+slug+"/"+id+".jsonl", `{"type":"user","message":{"role":"user","content":"go"},"timestamp":"NOW","cwd":"DIR","sessionId":"`+id+`"}
+{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"git push"}}],"stop_reason":"tool_use"},"timestamp":"NOW","cwd":"DIR","sessionId":"`+id+`"}
+`)
+	}
+	o := Gather(t.Context(), d.dir, nil, time.Now(), Options{Environ: d.environ, Brief: true, SessionsTime: time.Nanosecond})
+	if list := o.WantedSessions(false); len(list) != 1 || !slices.ContainsFunc(o.FolderUnread, func(u reprise.UnreadSession) bool { return u.Left }) {
+		t.Errorf("%+v, not read: %v", list, o.FolderUnread)
 	}
 }

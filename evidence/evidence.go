@@ -30,6 +30,9 @@ type Options struct {
 	Cheap, NoGit bool
 	// Sessions asks for a quick look at the sessions of agent CLIs where git is not asked.
 	Sessions bool
+	// SessionsTime limits a quick look at sessions, the latest of which is looked at in any case;
+	// zero stands for what is enough for a person who waits.
+	SessionsTime time.Duration
 	// Brief asks for a quick look at the sessions of agent CLIs where there are no runs.
 	Brief bool
 	// Paths are the files and folders whose changes are listed commit by

@@ -36,6 +36,8 @@ type JudgeOptions struct {
 	Full, Alone bool
 	// Sessions asks for the sessions of agent CLIs too where Full does not.
 	Sessions bool
+	// SessionsTime limits that look; see evidence.Options.
+	SessionsTime time.Duration
 	// Verify, with Full, is a command to run in a throw-away copy of the project. If it
 	// succeeds, what is evidenced counts as verified.
 	Verify string
@@ -215,7 +217,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Sessions: opts.Sessions, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
+		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Sessions: opts.Sessions, SessionsTime: opts.SessionsTime, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
 	})
 	for _, r := range runs {
 		j.Observed.Settle(j.views[r].History.Settled)

@@ -419,7 +419,7 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 		{Options: project.Options{Newest: hookLists}},
 		{},
 	} {
-		opts.Sessions, opts.Hide = true, a.hide(root)
+		opts.Sessions, opts.SessionsTime, opts.Hide = true, hookTime/4, a.hide(root)
 		found, err := a.judgeAgain(ctx, root, opts)
 		if err != nil || ctx.Err() != nil {
 			return

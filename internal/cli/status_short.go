@@ -38,7 +38,7 @@ func (a *app) short(ctx context.Context, dir string) error {
 	go func() {
 		root, _ := project.Locate(dir)
 		look := func(within []string) (seen judgedOr) {
-			seen.found, seen.err = a.judgeAgain(glance, root, project.JudgeOptions{Alone: true, Sessions: true, Options: project.Options{Within: within}})
+			seen.found, seen.err = a.judgeAgain(glance, root, project.JudgeOptions{Alone: true, Sessions: true, SessionsTime: promptTime / 2, Options: project.Options{Within: within}})
 			return seen
 		}
 		last := look(a.places(root))
@@ -69,6 +69,9 @@ func (a *app) short(ctx context.Context, dir string) error {
 	line := more
 	if found := seen.found; found != nil {
 		line = promptLine(found)
+		if slices.ContainsFunc(found.Observed.FolderUnread, func(u reprise.UnreadSession) bool { return u.Left && reprise.Lately(u.Last, a.now()) }) {
+			more = "…"
+		}
 		if to := found.Nothing(); to != reprise.OutcomeNothing {
 			a.came(to)
 			line = cmp.Or(line, symbols[reprise.Unreadable]+" "+clip(found.Hidden(), 60))
