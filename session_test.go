@@ -55,8 +55,8 @@ func TestA_long_command_is_named_whole(t *testing.T) {
 // What lives is gone on with where it is open: a second one would work against it.
 func TestA_session_that_lives_is_not_continued_by_a_command(t *testing.T) {
 	t.Parallel()
-	s := reprise.Session{CLI: "claude", ID: "5d0c1f4e-9a51-4a37-8b34-0c8b0acb0000", Folder: "/work/shop"}
-	for life, want := range map[reprise.Life]string{reprise.Alive: "", reprise.Dead: "cd /work/shop && claude --resume " + s.ID, reprise.LifeUnknown: "cd /work/shop && claude --resume " + s.ID} {
+	s := reprise.Session{CLI: "claude", ID: "5d0c1f4e-9a51-4a37-8b34-0c8b0acb0000", Folder: "/code/shop"}
+	for life, want := range map[reprise.Life]string{reprise.Alive: "", reprise.Dead: "cd /code/shop && claude --resume " + s.ID, reprise.LifeUnknown: "cd /code/shop && claude --resume " + s.ID} {
 		if s.Owner.Life = life; s.Next() != want {
 			t.Errorf("%v: %q", life, s.Next())
 		}

@@ -16,13 +16,15 @@ import (
 	"reprise/journal"
 )
 
-// TakenUp lists when runs on worlds were taken up, the latest first.
+// TakenUp lists when runs on worlds were taken up, the latest first. The error says which
+// journal could not be read; the others are listed.
 func (e *Engine) TakenUp() (out []Taken, err error) {
-	store, err := e.look()
+	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
 	if err != nil {
 		return nil, err
 	}
 	defer store.Release()
+	var unread error
 	names, err := journal.Logs(store)
 	if err != nil {
 		return nil, err
@@ -32,9 +34,7 @@ func (e *Engine) TakenUp() (out []Taken, err error) {
 			continue
 		}
 		entries, _, err := journal.Read(store, name)
-		if err != nil {
-			return nil, err
-		}
+		unread = errors.Join(unread, err)
 		ref := journal.LifeOf(entries).Run
 		for _, entry := range entries {
 			if entry.Event.Kind == reprise.RunResumed && entry.Event.Run == nil {
@@ -43,7 +43,7 @@ func (e *Engine) TakenUp() (out []Taken, err error) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Taken) int { return b.At.Compare(a.At) })
-	return out, nil
+	return out, unread
 }
 
 // UndoSince takes back what was finished of a run since it was taken up: the work of the steps, the

@@ -27,7 +27,7 @@ func Logs(store *durable.Store) ([]string, error) {
 		return nil, err
 	}
 	for _, run := range runs {
-		if _, err := os.Lstat(filepath.Join(runsOf(store), run.Name(), "journal")); err == nil {
+		if run.IsDir() && OnWorlds(store, run.Name()) {
 			names = append(names, run.Name())
 		}
 	}
@@ -39,10 +39,11 @@ func runsOf(store *durable.Store) string {
 	return filepath.Join(store.Dir(), durable.StateDir, "runs")
 }
 
-// OnWorlds reports whether a run is worked on with worlds: its journal is one of records.
+// OnWorlds reports whether a run is worked on with worlds: its journal is one of records. One
+// that cannot be looked at counts: reading it says why.
 func OnWorlds(store *durable.Store, name string) bool {
 	_, err := os.Lstat(filepath.Join(runsOf(store), name, "journal"))
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // readRecords gives the records of a run on worlds as the events that they are for those who

@@ -122,7 +122,7 @@ var table = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Ca
 func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
 	in := bufio.NewReader(io.NewSectionReader(f, m.At, math.MaxInt64-m.At))
 	for {
-		line, err := in.ReadBytes('\n')
+		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
 			return m, nil
 		}
@@ -146,9 +146,45 @@ func scan(f *os.File, m mark, each func(core.Record) error) (mark, error) {
 	}
 }
 
+// maxLine is longer than any record, maxSize than the journal of any run.
+const (
+	maxLine = 8 << 20
+	maxSize = 64 << 20
+)
+
+// readLine reads to the end of a line. One that is longer than a record can be is damage, and
+// is not kept.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if line = append(line, part...); !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("a line has more than %d bytes: %w", maxLine, ErrDamaged)
+		}
+	}
+}
+
+// openPlain opens a journal for who looks: what stands in its place may be a stranger's, a pipe
+// that nobody writes to or a file without end.
+func openPlain(dir string) (*os.File, error) {
+	name := filepath.Join(dir, "journal")
+	switch info, err := os.Lstat(name); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file: %w", name, ErrDamaged)
+	case info.Size() > maxSize:
+		return nil, fmt.Errorf("%s has more than %d bytes: %w", name, maxSize, ErrDamaged)
+	}
+	return os.Open(name)
+}
+
 // Read gives all records of a journal, for people. It takes no lock and changes nothing.
 func Read(dir string, each func(core.Record) error) error {
-	f, err := os.Open(filepath.Join(dir, "journal"))
+	f, err := openPlain(dir)
 	if err != nil {
 		return err
 	}
@@ -160,7 +196,7 @@ func Read(dir string, each func(core.Record) error) error {
 // Peek gives the fold over all records. It takes no lock and changes nothing; a last line
 // that is being written is not there yet.
 func Peek(dir string) (core.State, error) {
-	f, err := os.Open(filepath.Join(dir, "journal"))
+	f, err := openPlain(dir)
 	if err != nil {
 		return core.State{}, err
 	}

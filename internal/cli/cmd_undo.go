@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -62,14 +63,20 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 	if unread != nil {
 		doc.Notes = append(doc.Notes, unread.Error())
 	}
-	taken, err := a.undoer(flags).TakenUp()
-	if err != nil {
-		return err
+	if id == "" { // who names a snapshot gets that, whatever else is there
+		taken, err := a.undoer(flags).TakenUp()
+		if err != nil {
+			unread = errors.Join(unread, err)
+			doc.Notes = append(doc.Notes, err.Error())
+		}
+		if len(doc.Snapshots)+len(taken) == 0 && unread != nil {
+			return unread
+		}
+		for _, t := range taken {
+			doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: t.ID, At: t.At, Why: "before resuming " + t.Ref.ID})
+		}
+		slices.SortStableFunc(doc.Snapshots, func(a, b report.SnapshotLine) int { return b.At.Compare(a.At) })
 	}
-	for _, t := range taken {
-		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: t.ID, At: t.At, Why: "before resuming " + t.Ref.ID})
-	}
-	slices.SortStableFunc(doc.Snapshots, func(a, b report.SnapshotLine) int { return b.At.Compare(a.At) })
 	switch {
 	case id == "" && flags.yes && len(list) > 0:
 		return misuse("--yes needs the name of a snapshot; the last one is `reprise undo %s --yes`", list[0].ID)
@@ -174,11 +181,11 @@ func (a *app) undoWorlds(ctx context.Context, flags upkeepFlags, id string) erro
 	}
 	flags.dir = dir
 	e := a.undoer(flags)
-	all, err := e.TakenUp()
-	if err != nil {
-		return err
-	}
+	all, unread := e.TakenUp()
 	i := slices.IndexFunc(all, func(t engine.Taken) bool { return t.ID == id })
+	if i < 0 && unread != nil {
+		return unread
+	}
 	if i < 0 {
 		return fail(exitUsage, "`reprise undo` lists them", "no moment is called %q", id)
 	}
