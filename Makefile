@@ -15,10 +15,8 @@ check test: export GOFLAGS := $(GOFLAGS) -ldflags=-w -gcflags=all=-dwarf=false
 # Compilers, tests and the programs that they start collect garbage as the program does.
 export GOGC ?= 400
 
-.PHONY: all build test race nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet record-fleet release-snapshot test-release cross
+.PHONY: all build test race nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web release-snapshot test-release cross
 
-# The development server of Temporal that the fleet is tried with, pinned; about 8 CPU minutes.
-TEMPORAL := $(or $(wildcard bin/temporal),$(shell command -v temporal 2>/dev/null),bin/temporal)
 
 # What the tests choose at random: something else for every commit, and the same for
 # everybody who tests it.
@@ -112,19 +110,6 @@ bench: build ## speed, beside a peer in the same run; rewrites docs/benchmarks.m
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench ./engine ./core/run | tee bin/bench.log; \
 	$(GO) run ./internal/pages benchmarks < bin/bench.log > docs/benchmarks.md && $(GO) run ./internal/pages chart < bin/bench.log > docs/img/benchmarks.svg && ! grep -q '^FAIL' bin/bench.log
-
-bin/temporal:
-	GOBIN=$(abspath bin) CGO_ENABLED=0 $(GO) install github.com/temporalio/cli/cmd/temporal@v1.5.1
-
-fleet: $(TEMPORAL) ## a Temporal server, three workers and a workflow with scripted agents, on loopback
-	$(GO) build -C engine/temporal -o $(abspath bin)/reprise-fleet ./cmd/reprise-fleet
-	TEMPORAL=$(abspath $(TEMPORAL)) FLEET=$(abspath bin/reprise-fleet) sh engine/temporal/demo.sh
-
-test-fleet: $(TEMPORAL) ## the fleet against a real server on loopback
-	cd engine/temporal && $(GO) vet ./... && REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m ./...
-
-record-fleet: $(TEMPORAL) ## histories for the replay test, recorded anew; look at the changes
-	cd engine/temporal && REPRISE_RECORD=1 REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m -run 'TestFleet_(a_workflow|stop|runs_within)' .
 
 # The coding agents the tests drive, pinned. They are fetched with the ordinary npm
 # client into a folder that is never committed; where one is absent its tests say so.

@@ -107,40 +107,16 @@ func Doubts(events []Event) (out []Event) {
 		case StateRestored:
 			out = slices.Clone(ev.Doubts)
 		case StepOverstepped:
-			out = append(out, *ev)
-		case StepStarted: // nothing is started before what has no step is settled
-			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step || d.Step == "" })
-		case StepFinished, StepSkipped:
+			if ev.Step != "" {
+				out = append(out, *ev)
+			}
+		case StepStarted, StepFinished, StepSkipped:
 			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step })
 		case StepReset:
 			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == ev.Step && d.Says == nil })
-		case AnswerApplied:
-			out = slices.DeleteFunc(out, func(d Event) bool { return d.Step == "" && ev.Outcome == Kept })
 		}
 	}
 	return out
-}
-
-// recallAltered takes what attempts at other runs changed in the files, beside the marks of
-// steps, as not settled: the run is not over.
-func (r *Run) recallAltered(events []Event) {
-	r.Altered = slices.DeleteFunc(Doubts(events), func(d Event) bool { return d.Step != "" })
-	for i := range r.Altered {
-		ev := &r.Altered[i]
-		if r.Gone() != nil {
-			continue // which tells it
-		}
-		r.Report(Finding{
-			Code: CodeUnrecordedEnd, Severity: Warning, Subject: r.ID, Source: Source{File: r.Path}, Message: ev.Altered(),
-			Hint: "look whether that was meant; `reprise resume` asks before anything builds on it",
-		})
-		r.reopens(ev.Altered())
-	}
-}
-
-// Altered says what something else did to the files since an attempt at another run began.
-func (ev *Event) Altered() string {
-	return SinceAttempt(ev.By) + ", something other than this run " + ev.Text
 }
 
 // SinceAttempt says when something was changed that an attempt was not there to change. That
@@ -243,7 +219,7 @@ func (r *Run) unaccepted(s *Step) bool {
 	}
 	says := s.Says(r.filed)
 	// A reset that a person asked for may have reworded it.
-	closed := says.Status.Closed() && says.Status == s.said.Status && (s.Again || says.Word == s.said.Word)
+	closed := says.Status.Closed() && says.Status == s.said.Status && (s.Again || s.said.Word == "" || says.Word == s.said.Word)
 	if over := !s.overrun && says.State == Stopped && s.said.State == Stopped; !closed && !over {
 		return false
 	}

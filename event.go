@@ -83,10 +83,6 @@ const (
 // done of it stays so.
 const NotDone = "not done"
 
-// Kept is the outcome of an AnswerApplied by which the files count as attempts at other runs
-// changed them.
-const Kept = "kept"
-
 // Person is the actor of events that a person decided.
 const Person = "person"
 
@@ -148,9 +144,6 @@ type Event struct {
 	// their hashes, zero for a removed file. What a commit of the attempt has of them is
 	// not its work. The path "." stands for any file: there were too many.
 	Found []Expected `json:"found,omitempty"`
-	// Beside are, for a start, what the other runs of the project say; nil if the journal already
-	// says so.
-	Beside []Beside `json:"beside,omitzero"`
 	// Open lists, for the start of an attempt that may close only its own step, all steps
 	// open at that time; nil if the journal already says so. Listed is how a removed step
 	// stood in the list; a reset puts it back.
@@ -216,17 +209,6 @@ type Event struct {
 	Old *Place `json:"old,omitempty"`
 }
 
-// Beside is what another run says when an attempt begins.
-type Beside struct {
-	Run Place `json:"run"`
-	// In is the checkout inside the project where it says so, "" for the project.
-	In string `json:"in,omitempty"`
-	// Says is a fingerprint of what decides how it goes on, zero if it is over.
-	Says Hash `json:"says,omitzero"`
-	// File is the hash of the file that it lies in, zero if that is a folder.
-	File Hash `json:"file,omitzero"`
-}
-
 // AnyFile is the path of an Expected that stands for any file.
 const AnyFile = "."
 
@@ -261,7 +243,8 @@ type Expected struct {
 	Lacks string `json:"-"`
 }
 
-// Says is what the files of a run say of a step, in their own word, and of the run.
+// Says is what the files of a run say of a step, in their own word, and of the run. Without a
+// word it is whatever they say.
 type Says struct {
 	Status Status `json:"status"`
 	Word   string `json:"word,omitempty"`

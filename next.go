@@ -38,7 +38,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		}
 		d.refuse(state, fmt.Sprintf("a session of %s is at work in the same folder: %s", s.CLI, s.Owner.Reason))
 		return d
-	case len(r.Owed) > 0 && len(r.Asks) == 0 && len(r.Altered) == 0 && !r.spent(r.Owed):
+	case len(r.Owed) > 0 && len(r.Asks) == 0 && !r.spent(r.Owed):
 		d.Action, d.State = Start, Interrupted
 		d.because(d.Point.ID + ": " + d.Point.Reason)
 	case r.State == Complete && r.Behind && len(d.open(r)) == 0:
@@ -165,10 +165,9 @@ func (f Finding) ContestsEnd() bool {
 	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere, CodeDetachedHead, CodeNothingMade, CodeJournalLost}, f.Code)
 }
 
-// heed starts the agent that a person chose to continue with, whatever else is pending, except
-// where all that the files say is in doubt.
+// heed starts the agent that a person chose to continue with, whatever else is pending.
 func (d *Decision) heed(r *Run, c Choice) {
-	if d.Action != Ask || len(r.Altered) > 0 || !c.Means().Agent || r.Resume == nil || r.Resume.Type != ActiveAgent {
+	if d.Action != Ask || !c.Means().Agent || r.Resume == nil || r.Resume.Type != ActiveAgent {
 		return
 	}
 	units := slices.DeleteFunc(slices.Clone(d.Units), func(u Unit) bool { return u.ID != r.Resume.Plan })

@@ -141,11 +141,8 @@ type Git struct {
 	// that end early in it, with what the head has after that end.
 	Lost map[string][]byte
 	// Unmerged are files of open runs on other local branches, and on the upstream of the current
-	// one and those of the fleet as the remotes had them, that have commits changing them which the head does not have.
+	// one as the remote had it, that have commits changing them which the head does not have.
 	Unmerged []Unmerged
-	// Fleet says which runs the fleet has, or has had, as its branches say on the remotes when
-	// they were last asked.
-	Fleet []FleetMark
 	// Known says, for each hash recorded in a ledger, whether the repository has that
 	// commit.
 	Known map[string]bool
@@ -189,21 +186,6 @@ type Unmerged struct {
 	Branch string
 	At     time.Time // of the last commit that changed any of it
 	Files  map[string][]byte
-}
-
-// FleetMark says that the fleet has the run of a journal, or has had the one that its branch is
-// named after.
-type FleetMark struct {
-	File   string // that says or said so, beside the journal; "" if the branch is all that is left of it
-	Branch string // that has or had the file
-	Commit string // of the branch
-	Marked        // on whose behalf: that of the journal, or one around it
-	// Left is when the fleet left the run open, zero if it has it, or has finished it. Whoever
-	// went on with it on the branch has moved that time.
-	Left time.Time
-	// Merged is set if the head has the commit. Of such branches only those are told that the
-	// fleet has left open; which runs are inside is for the files here to say.
-	Merged bool
 }
 
 // Version is a file as a commit left it.

@@ -129,7 +129,6 @@ func (r *Run) recall(events []Event, own bool) {
 	if own {
 		r.askAgain(asked)
 	}
-	r.recallAltered(events)
 	r.disbelieve(own)
 	r.leftOut()
 	r.askedFor()
@@ -148,14 +147,14 @@ func (r *Run) recall(events []Event, own bool) {
 	}
 }
 
-// leftOut tells the steps that a person left out from those that were done, where one word of
-// the files closes them all.
+// leftOut tells the steps that a person left out from those that were done, where the files have
+// no word for it: one closes all steps, or a file does by being there.
 func (r *Run) leftOut() {
-	if f := r.Kind.Facts(); !f.Phased || f.Stories {
-		return
-	}
+	f := r.Kind.Facts()
 	for i := range r.Steps {
-		if s := &r.Steps[i]; s.Status == Done && s.leftOut {
+		s := &r.Steps[i]
+		there := slices.ContainsFunc(s.Claims, func(c Claim) bool { return c.Won && c.Source.Line == 0 })
+		if s.Status == Done && s.leftOut && (there || f.Phased && !f.Stories) {
 			s.Status = Skipped
 		}
 	}

@@ -28,7 +28,7 @@ func (r *Run) rests(o Observed) bool {
 // CutShort reports whether what its own files say, or our journal of it, shows that work on a run
 // was cut off.
 func (r *Run) CutShort(o Observed) bool {
-	return r.Owner != nil || r.CutOff() || r.Dropped || r.Behind || r.Until.After(o.Now) || len(r.Owed)+len(r.Asks)+len(r.Altered)+len(r.Failures) > 0 ||
+	return r.Owner != nil || r.CutOff() || r.Dropped || r.Behind || r.Until.After(o.Now) || len(r.Owed)+len(r.Asks)+len(r.Failures) > 0 ||
 		slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Status == InProgress || s.Held != "" })
 }
 

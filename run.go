@@ -191,9 +191,6 @@ type Run struct {
 	// Owed are steps that must be repeated before anything else: their last attempt was
 	// rejected, yet its output makes the files mark them done.
 	Owed []Unit `json:",omitempty"`
-	// Altered are what attempts at other runs changed in the files, beside the marks of steps,
-	// and what no one has settled.
-	Altered []Event `json:",omitempty"`
 	// Asks are unrecorded questions that a person must answer before anything is started.
 	Asks []Asked `json:",omitempty"`
 	// Paused says that a file of its tool holds the run until a person says to continue,
@@ -204,9 +201,6 @@ type Run struct {
 	Behind bool `json:",omitempty"`
 	// Dropped says that an engine worked on it last and did not leave in an orderly way.
 	Dropped bool `json:"-"`
-	// Returned says that the fleet has finished the run since it was handed over, and that what
-	// is checked out has all that was done there: the files here are no old copy.
-	Returned bool `json:",omitempty"`
 
 	// LastActivity is zero if unknown. Its source, if there is one, is then the file that
 	// would say, if its time could be trusted.

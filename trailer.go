@@ -2,7 +2,6 @@ package reprise
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -96,54 +95,8 @@ func TrailerStep(value string) (run, step, life string, accepted, ok bool) {
 	return run, step, life, accepted, ok
 }
 
-// FleetBranches is what the branches of the fleet begin with.
-const FleetBranches = "reprise/"
-
-// FleetBranch is the branch on which the fleet works on a run.
-func FleetBranch(id string) string { return FleetBranches + RefWord(id) }
-
-// OverSubject is the subject of the commit with which the fleet leaves a run that it has finished,
-// the last of its branch.
-func OverSubject(id string) string { return "reprise: " + id + " is over" }
-
-// Marked is what the files say which tell that the fleet has a run, and those inside it: the run,
-// and what it was begun from, for clones that have none of its files.
-type Marked struct {
-	Run   string `json:"-"`
-	Kind  Kind   `json:"kind,omitempty"`
-	Path  string `json:"path,omitempty"`
-	Title string `json:"title,omitempty"`
-	File  string `json:"file,omitempty"` // the workflow file it was begun from
-}
-
-const markedFrom = "from "
-
-// Text is what such a file begins with.
-func (m Marked) Text() string {
-	from, _ := json.Marshal(m) // strings alone cannot fail
-	return FleetBranch(m.Run) + " " + m.Run + "\n" + markedFrom + string(from) + "\n"
-}
-
-// ReadMarked reads such a file. Run is "" if it does not tell.
-func ReadMarked(text []byte) (m Marked) {
-	first, rest, _ := strings.Cut(string(text), "\n")
-	branch, id, _ := strings.Cut(first, " ")
-	if id == "" || branch != FleetBranch(id) {
-		return m
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	if from, is := strings.CutPrefix(line, markedFrom); is && json.Unmarshal([]byte(from), &m) != nil {
-		m = Marked{}
-	}
-	m.Run = id
-	return m
-}
-
-// IsFor reports whether a run that the fleet has is one that a goal asks for. file is that of the
-// workflow, "" for a kind of its own.
-func (m Marked) IsFor(kind Kind, g Goal, file string) bool {
-	return m.Kind == kind && g.Is(&Run{Ref: Ref{ID: m.Run, Path: m.Path}, Title: m.Title}) && (file == "" || g.ID != "" || m.File == file)
-}
+// FleetBranch is the branch on which an earlier release had a run worked on by many machines.
+func FleetBranch(id string) string { return "reprise/" + RefWord(id) }
 
 // RefWord makes a name that can be a part of a ref. Different names stay different.
 func RefWord(id string) string {

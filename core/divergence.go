@@ -18,6 +18,7 @@ type Facts struct {
 	Commits  []string `json:"commits,omitempty"`  // made while the attempt was at work
 	Outside  []string `json:"outside,omitempty"`  // calls that reached out of the project, or may have
 	Attempts int      `json:"attempts,omitempty"` // so far
+	Failure  string   `json:"failure,omitempty"`  // why the last attempt failed
 	Words    string   `json:"words,omitempty"`    // the last ones of the attempt's log
 }
 
@@ -37,6 +38,7 @@ var (
 	Onto  = Option{"onto", "let another attempt continue on what is there"}
 	Leave = Option{"leave", "leave these files to me, and count the step as done"}
 	Open  = Option{"open", "the step is not done: do it"}
+	Out   = Option{"skip", "leave it out"}
 	Wait  = Option{"wait", "wait until the project is on that branch again"}
 	On    = Option{"on", "go on here"}
 	Make  = Option{"make", "carry it out here"}

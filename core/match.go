@@ -11,7 +11,7 @@ func (s *State) Known(steps []Step) []Step {
 	for i := range steps {
 		step := &steps[i]
 		step.InPlan = step.ID
-		if p := s.Steps[step.ID]; p != nil && p.Title == step.Title && !used[step.ID] {
+		if p := s.Steps[step.ID]; !used[step.ID] && (step.Named || p != nil && p.Title == step.Title) {
 			used[step.ID] = true
 		} else {
 			left = append(left, step)

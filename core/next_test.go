@@ -22,7 +22,13 @@ func end(step string, o core.Outcome) core.Record {
 }
 
 func ask(step string, options ...core.Option) core.Record {
-	return core.Record{Ask: &core.Ask{ID: "q", Divergence: core.Divergence{Step: step, Facts: core.Facts{Files: []string{"f"}}, Options: options}}}
+	return core.Record{Ask: &core.Ask{ID: "q", Divergence: core.Divergence{Step: step, Says: "the step is done", Shows: "it differs", Facts: core.Facts{Files: []string{"f"}}, Options: options}}}
+}
+
+// asking ends an attempt with a question of its agent.
+func asking(step string) core.Record {
+	q := &core.Ask{ID: "q", Of: &core.Question{Text: "Which?"}, Divergence: core.Divergence{Step: step, Says: "its agent asks", Shows: "Which?"}}
+	return core.Record{End: &core.End{Step: step, Attempt: 1, Outcome: core.Asking, Ask: q}}
 }
 
 func answer(key string) core.Record { return core.Record{Answer: &core.Answer{ID: "q", Option: key}} }
@@ -45,7 +51,7 @@ func fold(t *testing.T, records ...core.Record) *core.State {
 }
 
 func TestNext(t *testing.T) {
-	no, noon := false, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	no, yes, noon := false, true, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	checked := []core.Step{{ID: "a", Verify: true}}
 	todo := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Needs: []string{"a"}}}
 	two := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo}}
@@ -56,6 +62,8 @@ func TestNext(t *testing.T) {
 		change(l)
 		return l
 	}
+	later := []core.Step{{ID: "a", Needs: []string{core.Later}}, {ID: "b"}}
+	blurred := []core.Step{{ID: "a", Unclear: "its box says nothing"}, {ID: "b", Needs: []string{"a"}}}
 	for _, c := range []struct {
 		name                 string
 		records              []core.Record
@@ -70,8 +78,17 @@ func TestNext(t *testing.T) {
 	}{
 		{name: "the first step starts", steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "the next starts when the first is done", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: half, want: core.StartStep{Step: half[1]}},
+		{name: "what was done is asked about where the plan says it no longer", records: []core.Record{start("a", 1), end("a", core.Done)}, steps: blurred, want: core.AskPerson{}},
+		{name: "a run that is over, too", records: []core.Record{start("a", 1), end("a", core.Done), {Close: &core.Close{Complete: true}}}, steps: blurred[:1], want: core.AskPerson{}},
+		{name: "once", records: []core.Record{start("a", 1), end("a", core.Done), {Ask: &core.Ask{ID: "q", Divergence: core.Divergence{Step: "a", Shows: blurred[0].Unclear, Options: []core.Option{core.Keep}}}}, {Answer: &core.Answer{ID: "q", Option: "keep"}}, end("a", core.Done)}, steps: blurred, want: core.StartStep{Step: blurred[1]}},
+		{name: "that the plan stopped offering a step proves nothing of one that was cut off", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.Ticked, l.Passed, l.End, l.Why = true, true, core.Killed, "killed" }), want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "killed"}},
 		{name: "what was begun goes before what comes first", records: []core.Record{start("b", 1), end("b", core.Cut)}, steps: two, want: core.StartStep{Step: two[1]}},
 		{name: "what was begun last in the plan too", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: two, want: core.StartStep{Step: two[0]}},
+		{name: "what was begun goes on, though its plan offers the next one", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: later, want: core.StartStep{Step: later[0]}},
+		{name: "its own run is worked on", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Inner = &core.Inner{} }), want: core.WorkInner{Step: "a"}},
+		{name: "its own run rests", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Inner = &core.Inner{Rest: &core.Rest{Why: "a question"}} }), want: core.Rest{Why: "a question"}},
+		{name: "its own run is complete", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.Inner = &core.Inner{Over: true} }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its own run is complete"}},
 		{name: "all done", records: []core.Record{start("a", 1), end("a", core.Done), start("b", 1), end("b", core.Done)}, steps: all, want: core.CloseRun{}},
 		{name: "an agent at work is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: &core.Look{Alive: true}, want: core.WaitFor{}},
 		{name: "a rebase is waited for", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}), busy: "a rebase", want: core.Rest{Why: "a rebase"}},
@@ -83,6 +100,16 @@ func TestNext(t *testing.T) {
 		{name: "done, and its plan calls it blocked", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Status: core.Blocked}}, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }), want: core.AskPerson{}},
 		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
 			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
+		{name: "cut off, and its plan wants a person then", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.AskCut}}, look: look(func(*core.Look) {}), want: core.AskPerson{}},
+		{name: "what took too long has failed, whatever its plan wants then", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.AskCut}}, look: look(func(l *core.Look) { l.End, l.Why = core.Late, "too long" }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "too long"}},
+		{name: "cut off, and its check is asked", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(*core.Look) {}), want: core.Verify{Step: "a"}},
+		{name: "cut off, and its check says no", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Verified = &no }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
+		{name: "cut off, and its check says yes", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Verified = &yes }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "it was cut off, and its check says that it is done"}},
+		{name: "ended well, and a file is missing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Missing = core.Well, true, []string{"out is not there"} }),
+			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "it ended without leaving what it should: out is not there"}},
 		{name: "an agent that dies by itself has failed", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Why, l.Seen = core.Killed, "it was ended by SIGKILL", true }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "it was ended by SIGKILL"}},
 		{name: "and the step is begun again", records: []core.Record{start("a", 1), end("a", core.Cut)}, steps: todo, want: core.StartStep{Step: todo[0]}},
@@ -109,8 +136,15 @@ func TestNext(t *testing.T) {
 			want: core.Rest{Why: "stop"}},
 		{name: "a limit whose end nobody knows is tried", records: []core.Record{start("a", 1), end("a", core.Limited)}, steps: todo, want: core.StartStep{Step: todo[0]}},
 		{name: "the same lines", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }), want: core.AskPerson{}},
-		{name: "an open question rests", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
+		{name: "an open question rests", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
 			want: core.Rest{Why: "question q is open"}},
+		{name: "a question that nothing would ask any more", records: []core.Record{start("a", 1), ask("a", core.Keep)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word = core.Well, true }),
+			want: core.LapseQuestion{ID: "q", Step: "a", Why: `"it differs" is no longer asked: what it is about has changed`}},
+		{name: "an agent's question whose step a person ticked", records: []core.Record{start("a", 1), asking("a")}, steps: all,
+			want: core.LapseQuestion{ID: "q", Step: "a", Why: `"Which?" is no longer asked: a, which waited for the answer, is done`}},
+		{name: "an agent's question stays", records: []core.Record{start("a", 1), asking("a")}, steps: todo, want: core.Rest{Why: "question q is open"}},
+		{name: "skipped by a person", records: nil, steps: []core.Step{{ID: "a", Status: core.Skipped}}, want: core.SkipStep{Step: "a"}},
+		{name: "skipped by another attempt, and left out", records: []core.Record{ask("a", core.Out), answer("skip")}, steps: todo, want: core.SkipStep{Step: "a"}},
 		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},
 		{name: "left to the user", records: []core.Record{start("a", 1), ask("a", core.Leave), answer("leave")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
@@ -160,6 +194,8 @@ func TestNext(t *testing.T) {
 			want: core.Rest{Why: "step a failed, and is tried again later", Until: noon.Add(30 * time.Minute)}},
 		{name: "a pause that is over", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: 20 * time.Minute}},
 			want: core.StartStep{Step: core.Step{ID: "a", Backoff: 20 * time.Minute}}},
+		{name: "another step while it pauses", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Backoff: time.Hour}, {ID: "b"}}, want: core.StartStep{Step: core.Step{ID: "b"}}},
+		{name: "another step before a person is asked about it", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Tries: 1}, {ID: "b"}}, want: core.StartStep{Step: core.Step{ID: "b"}}},
 		{name: "a step with tries of its own", records: []core.Record{start("a", 1), end("a", core.Failed)}, steps: []core.Step{{ID: "a", Tries: 1}}, want: core.AskPerson{}},
 		{name: "an answer closes a step that is a question", records: []core.Record{{Ask: &core.Ask{ID: "q", Of: &core.Question{Text: "go?"}, Divergence: core.Divergence{Step: "a"}}}, {Answer: &core.Answer{ID: "q", Text: "yes"}}},
 			steps: []core.Step{{ID: "a", Ask: &core.Question{Text: "go?"}}}, want: core.AdoptStep{Step: "a"}},
@@ -181,7 +217,7 @@ func TestNext(t *testing.T) {
 		{name: "the word of an agent that changed nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Changed = core.Well, true, false }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended well, and changed nothing"}},
 		{name: "the word that nothing needed to change", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Nothing, l.Changed = core.Well, true, true, false }),
-			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so, and its work is there"}},
+			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "its agent says so"}},
 		{name: "no word", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(l *core.Look) { l.End = core.Well }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "its agent ended well, and nothing says that the step is done"}},
 		{name: "a tick and a failure", records: []core.Record{start("a", 1)}, steps: half, look: look(func(l *core.Look) { l.End, l.Why, l.Ticked = core.Badly, "it ended with exit code 1", true }),
@@ -205,7 +241,7 @@ func TestNext(t *testing.T) {
 			if c.unmade {
 				state.Due = &core.Record{Seq: 3, End: &core.End{Step: "a"}}
 			}
-			got := core.Next(core.View{Stop: c.stop, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Steps: c.steps, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
+			got := core.Next(core.View{Stop: c.stop, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Shape: core.Shape{Steps: c.steps}, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
 				if len(a.Divergence.Options) == 0 && a.Of == nil || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)
@@ -295,6 +331,10 @@ func TestFold(t *testing.T) {
 			return p.Attempts == 2 && p.Failures == 0 && len(s.Open) == 0 && p.First.Step == ""
 		}},
 		{"a start settles the question about its step", []core.Record{ask("a", core.Onto), start("a", 1)}, func(s *core.State) bool { return s.Asked == nil }},
+		{"a run that begins again has done nothing, and counts its attempts on", []core.Record{start("a", 1), end("a", core.Done), {Begin: &core.Begin{}}}, func(s *core.State) bool {
+			return !s.Step("a").Done && s.Step("a").Attempts == 1 && len(s.Open) == 0
+		}},
+		{"a plan that a person changed", []core.Record{start("a", 1), failed, ask("a", core.Onto), {Plan: &core.Plan{Revised: true}}}, func(s *core.State) bool { return s.Step("a").Failures == 0 && s.Asked == nil }},
 		{"and not that about another", []core.Record{ask("b", core.Onto), start("a", 1)}, func(s *core.State) bool { return s.Asked != nil }},
 		{"a new start opens a complete run", []core.Record{{Close: &core.Close{Complete: true}}, start("a", 1)}, func(s *core.State) bool { return s.Ended == nil }},
 		{"a first world that an end gives", []core.Record{start("a", 1), {End: &core.End{Step: "a", Attempt: 1, Outcome: core.Cut, Before: "its"}}}, func(s *core.State) bool { return s.Step("a").First.Before == "its" }},
@@ -337,7 +377,7 @@ func TestRecord_worlds(t *testing.T) {
 func TestNext_budgets(t *testing.T) {
 	of := &core.Question{ID: "budget", Text: "Raise it?", Options: []string{"raise"}, Closed: true, Lapses: true}
 	steps := []core.Step{{ID: "a", Status: core.Todo}, {ID: "b", Status: core.Todo, Optional: true}}
-	v := core.View{State: &core.State{}, Steps: steps, Budget: of, Tries: 3}
+	v := core.View{State: &core.State{}, Shape: core.Shape{Steps: steps}, Budget: of, Tries: 3}
 	if d, ok := core.Next(v).(core.AskPerson); !ok || d.Of != of {
 		t.Errorf("a budget that is used up: %#v", d)
 	}
@@ -347,12 +387,12 @@ func TestNext_budgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a"}}})
+	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a", Says: "a budget is used up", Shows: of.Text}}})
 	if d, ok := core.Next(v).(core.Rest); !ok {
 		t.Errorf("while it is asked: %#v", d)
 	}
 	v.Budget = nil
-	if d := core.Next(v); d != (core.LapseQuestion{ID: "budget"}) {
+	if d := core.Next(v); d != (core.LapseQuestion{ID: "budget", Step: "a", Why: `"Raise it?" is no longer asked: what it is about has changed`}) {
 		t.Errorf("once it is raised elsewhere: %#v", d)
 	}
 	fold(core.Record{Answer: &core.Answer{ID: "budget", Text: "raise"}})

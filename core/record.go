@@ -28,6 +28,7 @@ type Record struct {
 	Answer *Answer `json:"answer,omitempty"`
 	Undo   *Undo   `json:"undo,omitempty"`
 	Made   *Made   `json:"made,omitempty"`
+	Plan   *Plan   `json:"plan,omitempty"`
 	Note   *Note   `json:"note,omitempty"`
 	Close  *Close  `json:"close,omitempty"`
 }
@@ -40,6 +41,18 @@ type Begin struct {
 	Of   string `json:"of,omitempty"`
 	Kind string `json:"kind,omitempty"`
 	ID   string `json:"id,omitempty"`
+	// Text is what it was begun for, and Move makes its files, where they were not there.
+	Text string `json:"text,omitempty"`
+	Move *Move  `json:"move,omitempty"`
+}
+
+// Plan changes the plan where no attempt ended: it says what its files show.
+type Plan struct {
+	Why     string   `json:"why"`
+	Revised bool     `json:"revised,omitempty"` // a person changed what it asks for: what failed is tried anew
+	Skips   string   `json:"skips,omitempty"`   // the question that is closed without an answer
+	Reopens []string `json:"reopens,omitempty"`
+	Move    *Move    `json:"move,omitempty"`
 }
 
 // Start says that an attempt of a step begins. It is written before its agent exists: an
@@ -59,6 +72,10 @@ type Start struct {
 	// went while the attempt was at work, and what it wrote last may be gone.
 	Boot string `json:"boot,omitempty"`
 	Move *Move  `json:"move,omitempty"` // the plan says that it has begun
+	// Inner names the run that does the step: no agent of this one is at work.
+	Inner string `json:"inner,omitempty"`
+	// Again says that it was done before, and that the plan has it again.
+	Again bool `json:"again,omitempty"`
 }
 
 // Head is where the user's branch stands.
@@ -99,7 +116,8 @@ type End struct {
 	Title   string  `json:"title,omitempty"`
 	Attempt int     `json:"attempt"`
 	Outcome Outcome `json:"outcome"`
-	Why     string  `json:"why,omitempty"` // in words: what showed it
+	Why     string  `json:"why,omitempty"`  // in words: what showed it
+	Says    string  `json:"says,omitempty"` // what its convention makes of it: its Judgement's Outcome
 	After   World   `json:"after"`
 	// Before replaces that of the step: files that are not its work are in it as they are.
 	Before World `json:"before,omitempty"`
@@ -117,7 +135,12 @@ type End struct {
 	// known.
 	Account string    `json:"account,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
-	Move    *Move     `json:"move,omitempty"`
+	// Uses are the questions of the plan whose answers it used.
+	Uses []string `json:"uses,omitempty"`
+	// Reopens are steps that were done and that the plan opens again because of this end: a
+	// review that sends work back, the next round of a loop.
+	Reopens []string `json:"reopens,omitempty"`
+	Move    *Move    `json:"move,omitempty"`
 }
 
 // Ask puts a question to a person. The run rests until the Answer.
@@ -148,7 +171,10 @@ type Answer struct {
 	Option string `json:"option,omitempty"`
 	Text   string `json:"text,omitempty"` // to a question of an agent or of the plan
 	Head   Head   `json:"head,omitzero"`  // where the project stood then
-	Move   *Move  `json:"move,omitempty"`
+	// Lapsed says why the question needs no answer any more: nobody gave one.
+	Lapsed  string   `json:"lapsed,omitempty"`
+	Reopens []string `json:"reopens,omitempty"`
+	Move    *Move    `json:"move,omitempty"`
 }
 
 // Made says that the move of a record was made, and where the branch stood afterwards. It
@@ -175,8 +201,14 @@ type Note struct {
 	// Left says that an engine left the run in good order, and what the run waits for: it is the
 	// action of its last decision.
 	Left string `json:"left,omitempty"`
-	// Taken says that an engine took the run up, in this mode.
+	// Taken says that an engine took the run up, in this mode, with the project's lease of this
+	// number.
 	Taken string `json:"taken,omitempty"`
+	Lease uint64 `json:"lease,omitempty"`
+	// Call is one of a session of which a person says whether it took effect, Landed what he said,
+	// in words that only who asked reads.
+	Call   string `json:"call,omitempty"`
+	Landed string `json:"landed,omitempty"`
 }
 
 // Close ends the run. An Undo opens it again.

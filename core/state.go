@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"time"
 )
@@ -17,6 +18,7 @@ type State struct {
 	Asked *Ask             `json:"asked,omitempty"`  // a question that is not settled yet
 	Said  string           `json:"said,omitempty"`   // the option chosen for it
 	Due   *Record          `json:"due,omitempty"`    // the record whose move is not known to be made
+	Last  string           `json:"last,omitempty"`   // the step that was done last
 	At    Head             `json:"at,omitzero"`      // where the branch stood when the run last looked
 	Ended *Close           `json:"closed,omitempty"` // nothing follows
 	// Limits are the accounts whose usage limit was met, and until when; zero if that is not known.
@@ -41,11 +43,22 @@ type Past struct {
 	After    World     `json:"after,omitempty"`
 	Wanted   bool      `json:"wanted,omitempty"` // a person wants it done, whatever the plan says
 	Commit   string    `json:"commit,omitempty"` // where the branch stood when its work was in
+	// Overruled is what the plan showed when a person said that it is done; the plan may have no better word.
+	Overruled string `json:"overruled,omitempty"`
 }
 
 // alone reports whether nothing but the mark of an attempt that did not finish it says that a
 // step is done: that proves nothing, and it is begun again.
 func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Marked == s.ID }
+
+// unclear reports whether a person must say whether a step is done: the plan does not, and nothing
+// was begun or decided.
+func (p *Past) unclear(s Step) bool {
+	return s.Unclear != "" && !s.Status.Closed() && !p.Done && !p.Wanted && p.First.Step == ""
+}
+
+// overrules reports whether a step is done by the word of a person who saw what the plan says.
+func (p *Past) overrules(s Step) bool { return p.Done && s.Unclear != "" && s.Unclear == p.Overruled }
 
 // unwanted reports whether the plan does not ask for a step, and nobody else did.
 func (p *Past) unwanted(s Step) bool { return s.Optional && !p.Wanted && p.First.Step == "" }
@@ -61,6 +74,15 @@ type Said struct {
 // NextQuestion is the id of a question that is asked with the next record.
 func (s *State) NextQuestion() string { return fmt.Sprintf("q%d", s.Seq+1) }
 
+// AskID is the id of a question of ours: who foresees it names it as who asks it.
+func (s *State) AskID(a AskPerson) string {
+	if a.Of != nil && a.Of.Lapses {
+		return a.Of.ID
+	}
+	d := a.Divergence
+	return fmt.Sprintf("q%06d", crc32.ChecksumIEEE(fmt.Appendf(nil, "%s\n%s\n%s\n%d", s.Run.Run, d.Step, d.Says, s.Step(d.Step).Attempts))%1e6)
+}
+
 // Step gives what the records say of a step; it is never nil.
 func (s *State) Step(id string) *Past {
 	if p := s.Steps[id]; p != nil {
@@ -75,7 +97,7 @@ func (s *State) Fold(r Record) error {
 	if r.Seq != s.Seq+1 {
 		return fmt.Errorf("record %d follows record %d", r.Seq, s.Seq)
 	}
-	if s.Ended != nil && !s.Ended.Complete && r.Undo == nil && r.Note == nil && r.Made == nil {
+	if s.Ended != nil && !s.Ended.Complete && r.Begin == nil && r.Undo == nil && r.Note == nil && r.Made == nil {
 		return fmt.Errorf("record %d follows the end of the run", r.Seq)
 	}
 	s.Seq = r.Seq
@@ -87,9 +109,18 @@ func (s *State) Fold(r Record) error {
 			return fmt.Errorf("record %d follows the move of record %d, which was not made", r.Seq, s.Due.Seq)
 		}
 		s.Due = &r
+		for _, p := range s.Steps { // what we write between two attempts is not the user's
+			if p.Left != "" && p.Left == m.From && p.First.Place == Here {
+				p.Left = m.To
+			}
+		}
 	}
 	switch {
 	case r.Begin != nil:
+		for id, p := range s.Steps { // it begins again, and its attempts are counted on
+			s.Steps[id] = &Past{Title: p.Title, Attempts: p.Attempts}
+		}
+		s.Open, s.Asked, s.Said, s.Ended, s.Limits, s.Last = nil, nil, "", nil, nil, ""
 		s.Run = *r.Begin
 	case r.Start != nil:
 		return s.start(*r.Start)
@@ -101,14 +132,24 @@ func (s *State) Fold(r Record) error {
 		if s.Asked == nil || s.Asked.ID != r.Answer.ID {
 			return fmt.Errorf("record %d answers %q, which is not asked", r.Seq, r.Answer.ID)
 		}
+		s.reopen(r.Answer.Reopens)
 		s.Said = r.Answer.Option
 		switch {
+		case r.Answer.Lapsed != "":
+			s.Asked = nil
 		case s.Asked.Of != nil:
-			if of := s.Asked.Of; !of.Lapses {
+			of := s.Asked.Of
+			if of.Subject != "" && of.Subject == s.Asked.Step { // it is a person's word on that step
+				p := s.past(of.Subject)
+				p.Failures, p.Cuts = 0, 0
+			}
+			if !of.Lapses {
 				p := s.past(s.Asked.Step)
 				p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
 			}
 			s.Asked, s.Said = s.Asked.next(), ""
+		case s.Said == Keep.Key:
+			s.past(s.Asked.Step).Overruled = s.Asked.Shows
 		case s.Said == On.Key:
 			s.At = r.Answer.Head
 			s.Asked, s.Said = nil, ""
@@ -123,10 +164,30 @@ func (s *State) Fold(r Record) error {
 			s.past(e.Step).Commit = r.Made.Head.Commit
 		}
 		s.Due, s.At = nil, r.Made.Head
+	case r.Plan != nil:
+		if r.Plan.Revised {
+			for _, p := range s.Steps {
+				p.Failures, p.Cuts, p.Why = 0, 0, ""
+			}
+			if s.Asked != nil && s.Asked.Of == nil {
+				s.Asked, s.Said = nil, ""
+			}
+		}
+		s.Ended = nil
+		s.reopen(r.Plan.Reopens)
 	case r.Close != nil:
 		s.Ended = r.Close
 	}
 	return nil
+}
+
+// reopen takes steps as not done: the plan has them again. What was done of them stays, and
+// their attempts are counted on.
+func (s *State) reopen(steps []string) {
+	for _, id := range steps {
+		p := s.past(id)
+		*p = Past{Title: p.Title, Attempts: p.Attempts, Answers: p.Answers}
+	}
 }
 
 func (s *State) start(st Start) error {
@@ -136,6 +197,9 @@ func (s *State) start(st Start) error {
 		}
 	}
 	p := s.past(st.Step)
+	if st.Again {
+		s.reopen([]string{st.Step})
+	}
 	if p.Done {
 		return fmt.Errorf("step %s starts, and is done", st.Step)
 	}
@@ -162,6 +226,9 @@ func (s *State) end(e End, at time.Time) error {
 		p.First.Before = e.Before
 	}
 	p.Title, p.Left, p.Marked, p.Session = e.Title, e.After, "", e.Session
+	if m := e.Move; m != nil && m.From == e.After {
+		p.Left = m.To
+	}
 	for _, other := range e.Marked {
 		s.past(other).Marked = e.Step
 	}
@@ -180,13 +247,18 @@ func (s *State) end(e End, at time.Time) error {
 		}
 		s.Limits[e.Account] = e.Until
 	case Passed:
+		if !p.Done && e.Move != nil {
+			p.Before, p.After = e.Move.Base, e.Move.To
+		}
 		p.Done, p.First, p.Left = true, Start{}, ""
 	case Done:
 		if !p.Done && e.Move != nil {
 			p.Before, p.After = e.Move.Base, e.Move.To
 		}
 		p.Done, p.Failures, p.Cuts, p.Why, p.First, p.Left = true, 0, 0, "", Start{}, ""
+		s.Last = e.Step
 	}
+	s.reopen(e.Reopens)
 	return nil
 }
 
@@ -249,6 +321,10 @@ func (r Record) step() string {
 // Move gives the move of a record; nil if it has none.
 func (r Record) Move() *Move {
 	switch {
+	case r.Begin != nil:
+		return r.Begin.Move
+	case r.Plan != nil:
+		return r.Plan.Move
 	case r.Start != nil:
 		return r.Start.Move
 	case r.End != nil:

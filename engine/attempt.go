@@ -48,8 +48,6 @@ type Attempt struct {
 	Left, After []string
 	// Found is what of that git knows and no attempt can have changed, as it is on record.
 	Found []reprise.Expected
-	// Beside is what the other runs of the project said when it began, nil if that is on record.
-	Beside []reprise.Beside
 	// Stash is the latest stash when it began, "" if there was none or that is unknown.
 	Stash string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
@@ -139,7 +137,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 	if err := w.record(ctx, reprise.Event{
 		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
 		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told, Open: w.opened(),
-		Branch: f.Branch, Base: f.Head, Found: f.Found, Beside: f.Beside,
+		Branch: f.Branch, Base: f.Head, Found: f.Found,
 	}); err != nil {
 		return err
 	}

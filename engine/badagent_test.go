@@ -170,8 +170,8 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 	{name: "marks all done", only: "build", script: `for f in $(find "$PROJECT" -name implementation_plan.json); do sed -i 's/"pending"/"completed"/' "$f"; done; exit 0`, says: "without a result, a commit", most: 3},
 	{name: "story marked done", only: "sdc", script: `sed -i 's/^Ready$/Done/;s/^InProgress$/Done/;s/^In Progress$/Done/;s/\[ \]/[x]/' "$PROJECT/$STATE"; exit 0`},
 	{name: "story emptied", only: "sdc", script: `cp "$PROJECT/$STATE" "$OUT/kept"; : > "$PROJECT/$STATE"; exit 0`, says: "nothing of the story is left", most: 2, fix: `cp "$OUT/kept" "$PROJECT/$STATE"`},
-	{name: "STATE.md deleted", only: "plans", script: `rm "$PROJECT/$STATE/STATE.md"; exit 0`, says: "01-SUMMARY.md is not there|says \\\"partial|partial", most: 3},
-	{name: "other plan marked done", only: "plans", script: `mkdir -p "$PROJECT/$STATE/summaries"; echo '# Summary' > "$PROJECT/$STATE/summaries/02-SUMMARY.md"; exit 0`, says: "01-SUMMARY.md is not there|partial", most: 3},
+	{name: "STATE.md deleted", only: "plans", script: `rm "$PROJECT/$STATE/STATE.md"; exit 0`, says: "01-SUMMARY.md is not there|says \\\"partial|partial|STATE.md is in the last commit but not on disk", most: 3, fix: `cd "$PROJECT" && git checkout -q -- "$STATE/STATE.md"`},
+	{name: "other plan marked done", only: "plans", script: `mkdir -p "$PROJECT/$STATE/summaries"; echo '# Summary' > "$PROJECT/$STATE/summaries/02-SUMMARY.md"; exit 0`, says: "01-SUMMARY.md is not there|partial|the attempt at 01 marked it done", most: 3},
 	{name: "workflow changed", only: "flow", script: `sed -i 's/Make c/Make d/' "$PROJECT/flow.yaml"; exit 3`, says: "changed|exit code 3", most: 3, fix: `sed -i 's/Make d/Make c/' "$PROJECT/flow.yaml"`},
 }
 
@@ -305,7 +305,7 @@ func (p *trial) resume(e *engine.Engine, c engine.Choice) (*engine.Summary, stri
 			fmt.Fprintln(&told, "finding:", f.Code, f.Message)
 		}
 		for _, q := range sum.Questions {
-			fmt.Fprintln(&told, "question:", q.ID, q.Text)
+			fmt.Fprintln(&told, "question:", q.ID, q.Text, q.Facts)
 		}
 	}
 	return sum, told.String()
@@ -360,16 +360,13 @@ func (p *trial) play() {
 	p.kept()
 }
 
-// What an attempt left that was not accepted makes its step neither done nor left out done:
-// it counts as failed until its attempts are forgiven, and as skipped once a person skips it.
-// What a person writes in its place counts.
+// What an attempt left that was not accepted makes its step neither done nor left out done: a
+// person is asked, and it counts as skipped once he skips it.
 func TestWhat_a_rejected_attempt_left_closes_nothing(t *testing.T) {
 	t.Parallel()
 	p := newTrial(t, stages[3], bad{script: `"$ACTOR" act; exit 5`})
 	p.begin()
 	p.resume(p.engine(false), engine.Choice{})
-	const summary = "specs/checkout/.long-run/summaries/01-SUMMARY.md"
-	left := get(t, p.dir, summary)
 	says := func(status reprise.Status, action reprise.Action) {
 		t.Helper()
 		j, err := project.Judge(t.Context(), p.dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Budget: func(reprise.Ref) (func(string) journal.Budget, error) {
@@ -383,12 +380,9 @@ func TestWhat_a_rejected_attempt_left_closes_nothing(t *testing.T) {
 			t.Errorf("01 is %s; %s: %v", got, d.Action, d.Reasons)
 		}
 	}
-	says(reprise.Failed, reprise.Ask)
-	put(t, p.dir, summary, left+"\nFinished by hand.\n")
-	says(reprise.Done, reprise.Start)
-	put(t, p.dir, summary, left)
+	says(reprise.InProgress, reprise.Ask)
 	p.resume(p.engine(true), engine.Choice{Skip: []string{"01"}, Until: "01"})
-	says(reprise.Skipped, reprise.Start)
+	says(reprise.Skipped, reprise.Finish)
 }
 
 // told holds what a person is told against what they must be told.

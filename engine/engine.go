@@ -98,6 +98,7 @@ type Engine struct {
 	// for all runs of a project.
 	Repo func() (*gitx.Repo, error)
 
+	looker *looker // what looks at several runs on worlds share; nil if they share nothing
 	// gate holds the accounts that a limit closed, for a run and its children.
 	gate *agent.Gate
 	// folders holds who works where, for the same.

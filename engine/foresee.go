@@ -19,8 +19,10 @@ import (
 
 // Foresee says what resuming a run of a project would ask and start before anything ends
 // that it starts, for project.JudgeOptions. Workflow files do not have to be trusted:
-// nothing of them is started.
-func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref, []reprise.Event) (project.Foreseen, error) {
+// nothing of them is started. Whoever asks says when it is done: until then the project is seen
+// at one moment.
+func Foresee(dir string, now time.Time) (ask func(context.Context, reprise.Ref) (project.Foreseen, error), done func()) {
+	shared := &looker{}
 	look := sync.OnceValues(func() (*Engine, error) {
 		root, err := filepath.Abs(dir)
 		if err != nil {
@@ -37,15 +39,16 @@ func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref, []rep
 			},
 		}
 		e.LookOnce()
+		e.looker = shared
 		return e, nil
 	})
-	return func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (project.Foreseen, error) {
+	return func(ctx context.Context, ref reprise.Ref) (project.Foreseen, error) {
 		e, err := look()
 		if err != nil {
 			return project.Foreseen{}, err
 		}
-		return e.prospect(ctx, ref, unrecorded)
-	}
+		return e.prospect(ctx, ref)
+	}, shared.Close
 }
 
 // LookOnce makes previews of several runs share one look at the project's repository. It is for
@@ -56,11 +59,11 @@ func (e *Engine) LookOnce() {
 	})
 }
 
-func (e *Engine) prospect(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (out project.Foreseen, err error) {
+func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.Foreseen, err error) {
 	if e.isOnWorlds(ref) {
 		return e.foreseenOnWorlds(ctx, ref)
 	}
-	asked, starts, err := e.foresee(ctx, ref, unrecorded)
+	asked, starts, err := e.foresee(ctx, ref)
 	for _, ev := range asked {
 		out.Asks = append(out.Asks, askedIn(ev))
 	}
@@ -87,9 +90,9 @@ func (e *Engine) Refused(ctx context.Context, ref reprise.Ref) error {
 		return nil // it need not be looked at so closely
 	}
 	if e.isOnWorlds(ref) {
-		return e.refusedOnWorlds(ref)
+		return e.refusedOnWorlds(ref, Choice{})
 	}
-	_, starts, err := e.foresee(ctx, ref, nil)
+	_, starts, err := e.foresee(ctx, ref)
 	if err != nil || starts == nil {
 		return nil
 	}
@@ -105,7 +108,7 @@ func askedIn(ev reprise.Event) reprise.Asked {
 // everything to themselves, and returns the events that ask a person something and what is
 // started, nil if the run is not made yet. The error is why Resume would refuse. It takes
 // no lease and changes nothing.
-func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (asked []reprise.Event, starts *foresight, err error) {
+func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts *foresight, err error) {
 	store, err := e.look()
 	if err != nil {
 		return nil, nil, err
@@ -115,7 +118,6 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref, unrecorded []repr
 	if err != nil {
 		return nil, nil, err
 	}
-	w.hearAll(unrecorded)
 	if begins := w.cutOffBeginning(); begins.Open() {
 		return nil, nil, nil // it is made before anything is asked
 	}

@@ -138,7 +138,7 @@ func TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again(t 
 				}
 				for _, full := range []bool{false, true} {
 					r, d := judgedRun(t, e, ref, full)
-					if r.State != reprise.Unreadable || d.Verdict != reprise.BlockedVerdict || r.Gone() == nil || !strings.Contains(r.Gone().Source.File, ".reprise/journal") {
+					if r.State != reprise.Unreadable || d.Verdict != reprise.BlockedVerdict || r.Gone() == nil || !strings.Contains(r.Gone().Source.File, "/journal") {
 						t.Fatalf("%v %v %+v", r.State, d, r.Findings)
 					}
 				}

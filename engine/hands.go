@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"reprise/agent/script"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/project"
 	"reprise/settings"
 	"reprise/upkeep"
 	"reprise/worktree"
@@ -135,15 +133,6 @@ func (h *local) Prepare(ctx context.Context, f *Attempt) error {
 	}
 	if err := h.prepare(ctx, f, h.checkout); err != nil {
 		return err
-	}
-	if !f.Recalled {
-		beside, err := project.Beside(h.Dir, f.Inside, h.run)
-		if err != nil {
-			return fmt.Errorf("start %s: %w", f.Step, err)
-		}
-		if h.hist.Beside == nil || !slices.Equal(beside, h.hist.Beside) {
-			f.Beside = beside
-		}
 	}
 	_, err := h.store.Scratch(h.attemptName(f))
 	return err

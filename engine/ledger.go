@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/project"
 )
 
 // Ledger is where a run is read and recorded: its journal with the files behind it, or
@@ -26,9 +24,6 @@ type Ledger interface {
 	Record(ctx context.Context, ev reprise.Event) error
 	// Note records an event in the journal alone.
 	Note(ev reprise.Event) error
-	// Doubt records in the journal of another run what something else did to its files, and
-	// reports whether its journal does not explain that and did not have it on record.
-	Doubt(c project.Changed, now time.Time) (bool, error)
 	// Defer records an event of a run that is moved on in memory, and leaves the files to
 	// Project. It reports false, and has recorded nothing, where only the files can tell
 	// what follows. Deferred counts what the files have not been told of.
@@ -54,7 +49,7 @@ var unfiled = map[reprise.EventKind]bool{
 // the engine and the person; the files of a run have no part in it. What is asked about the
 // files is not written into them.
 func journalOnly(ev reprise.Event) bool {
-	return unfiled[ev.Kind] || strings.HasPrefix(ev.Question, journal.BudgetPrefix) || strings.HasPrefix(ev.Question, project.AlteredPrefix)
+	return unfiled[ev.Kind] || strings.HasPrefix(ev.Question, journal.BudgetPrefix)
 }
 
 // journaled is the ledger of a run in a project whose lease we hold.
@@ -98,11 +93,6 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 		return projectTo(ctx, l.store, l.layout, l.ref, ev)
 	}
 	return err
-}
-
-// Doubt implements Ledger.
-func (l *journaled) Doubt(c project.Changed, now time.Time) (bool, error) {
-	return project.DoubtIn(l.store, c, now)
 }
 
 // projectTo writes an event that is in the journal to the layout's files as they are now.

@@ -135,18 +135,6 @@ func (w *work) openAccounts(l look) {
 	w.Engine = &e
 }
 
-// WaitWords say what a run waits for that is not looked at again before a time, "" if that
-// time has come. A limit that ends soon cannot be told from the pause between two attempts.
-func WaitWords(until, now time.Time) string {
-	switch {
-	case !until.After(now):
-		return ""
-	case IsLimit(until, now):
-		return UntilWords(until)
-	}
-	return "waits until " + until.UTC().Format("2006-01-02 15:04:05 MST") + ", for a limit that ends soon or before it tries again"
-}
-
 // UntilWords say what a run waits for.
 func UntilWords(t time.Time) string {
 	return "waits for a limit or an outage until " + t.UTC().Format("2006-01-02 15:04 MST")

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,12 +153,12 @@ func TestA_list_that_lost_a_tick_asks_before_anything_is_started(t *testing.T) {
 		boxes        []string // of the list then
 		answer, want string
 	}{
-		"unticked, done":           {"T002", []string{"x", " ", " "}, "it is done", "T001 T002 T003"},
-		"unticked, again":          {"T002", []string{"x", " ", " "}, "do it again", "T001 T002 T002 T003"},
-		"no box, done":             {"T002", []string{"\xff", "x", " "}, "it is done", "T001 T002 T003"},
-		"no box of others, done":   {"", []string{"x", "\xff", " "}, "it is done", "T003"},
-		"no box of others, do it":  {"", []string{"x", "\xff", " "}, "do it", "T002 T003"},
-		"no box before all others": {"", []string{"\xff", " ", " "}, "it is done", "T002 T003"},
+		"unticked, done":           {"T002", []string{"x", " ", " "}, "keep", "T001 T002 T003"},
+		"unticked, again":          {"T002", []string{"x", " ", " "}, "open", "T001 T002 T002 T003"},
+		"no box, done":             {"T002", []string{"\xff", "x", " "}, "keep", "T001 T002 T003"},
+		"no box of others, done":   {"", []string{"x", "\xff", " "}, "keep", "T003"},
+		"no box of others, do it":  {"", []string{"x", "\xff", " "}, "open", "T002 T003"},
+		"no box before all others": {"", []string{"\xff", " ", " "}, "keep", "T002 T003"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,6 +180,10 @@ func TestA_list_that_lost_a_tick_asks_before_anything_is_started(t *testing.T) {
 			sum := resumeOnce(t, e, ref, engine.Choice{})
 			if len(sum.Questions) != 1 || sum.Launches > 0 {
 				t.Fatalf("asked %+v, started %d", sum.Questions, sum.Launches)
+			}
+			var none *reprise.NotOfferedError
+			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "perhaps"}); !errors.As(err, &none) || len(none.Options) < 2 {
+				t.Error(err)
 			}
 			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: c.answer}); err != nil {
 				t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/proc"
-	"reprise/project"
 )
 
 // abandoned reports whether the holder of the lease is certainly dead, so that only what
@@ -93,11 +92,6 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 		// The lease is ours: what still works closed its files.
 		if stays := v.wait(ctx, &durable.HeldError{Path: durable.LockPath}); stays != nil {
 			err = errors.Join(stays, store.Release())
-		}
-	}
-	if err == nil && e.Carried == nil { // otherwise what is open may be at work elsewhere
-		if report.Found, err = project.DoubtOthers(ctx, store, e.Now()); err != nil {
-			err = errors.Join(err, store.Release())
 		}
 	}
 	if err != nil {

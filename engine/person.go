@@ -162,20 +162,14 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 	}
 	defer store.Release()
 	if e.onWorlds(store, ref) {
-		return e.answerWorlds(ctx, store, ref, answers)
+		return e.answerWorlds(ctx, store, ref, digest, answers)
 	}
 	w, err := e.open(ctx, store, ref, nil)
 	if err != nil {
 		return err
 	}
-	if digest != "" {
-		seen, err := w.judgeBy(ctx, w.closely())
-		if err != nil {
-			return err
-		}
-		if seen.digest != digest {
-			return &StaleError{Op: "answer", Want: digest, Have: seen.digest}
-		}
+	if err := w.stillAt(ctx, digest); err != nil {
+		return err
 	}
 	if err := w.load(); err != nil {
 		return err
@@ -184,13 +178,13 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 	if err := w.recordLetters(ctx); err != nil {
 		return err
 	}
-	answers, err = w.settleCalls(ctx, answers)
+	answers, err = w.settleCalls(ctx, answers, w.record)
 	if err != nil {
 		return err
 	}
 	for id := range answers {
 		if _, known := w.question(id); !known && w.foreseen == nil {
-			if w.foreseen, _, err = e.foresee(ctx, ref, nil); err != nil {
+			if w.foreseen, _, err = e.foresee(ctx, ref); err != nil {
 				return err
 			}
 		}
@@ -229,7 +223,7 @@ func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, a
 }
 
 // settleCalls records what a person said of calls of sessions, and returns the other answers.
-func (w *work) settleCalls(ctx context.Context, answers map[string]string) (map[string]string, error) {
+func (w *work) settleCalls(ctx context.Context, answers map[string]string, record func(context.Context, reprise.Event) error) (map[string]string, error) {
 	rest := map[string]string{}
 	var said []reprise.Question
 	for id, text := range answers {
@@ -257,7 +251,7 @@ func (w *work) settleCalls(ctx context.Context, answers map[string]string) (map[
 		if text == reprise.CallNotTaken {
 			landing = reprise.NotLanded
 		}
-		if err := w.record(ctx, reprise.Event{Kind: reprise.CallSettled, Question: id, Text: said[i].Text + " " + text, Outcome: landing.String(), Actor: person}); err != nil {
+		if err := record(ctx, reprise.Event{Kind: reprise.CallSettled, Question: id, Text: said[i].Text + " " + text, Outcome: landing.String(), Actor: person}); err != nil {
 			return nil, err
 		}
 	}
@@ -273,6 +267,9 @@ func (e *Engine) BringUp(ctx context.Context, ref reprise.Ref) error {
 		return err
 	}
 	defer store.Release()
+	if e.onWorlds(store, ref) {
+		return e.bringUpWorlds(ctx, store, ref)
+	}
 	_, _, _, err = journal.OpenRun(ctx, store, convention.Find(ref.Layout), ref)
 	return err
 }
@@ -294,6 +291,18 @@ func (e *Engine) takeSoon(ctx context.Context) (*durable.Store, error) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// stillAt tells who answers that the run is not as he saw it, at a digest; "" stands for any.
+func (w *work) stillAt(ctx context.Context, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	seen, err := w.judgeBy(ctx, w.closely())
+	if err == nil && seen.digest != digest {
+		err = &StaleError{Op: "answer", Want: digest, Have: seen.digest}
+	}
+	return err
 }
 
 // postKnown leaves answers for the process that works on the project.

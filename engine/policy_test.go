@@ -161,6 +161,9 @@ exec "$ACTOR" act
 				}
 				t.Errorf("%v: what was cut off was taken for done", sum.State)
 			}
+			if kept, _ := filepath.Glob(filepath.Join(dir, ".reprise/runs/*/attempts/transform.1/taken-out/specs/checkout/.long-run/plans/01-PLAN.md")); c.step == "transform" && len(kept) != 1 {
+				t.Errorf("what was taken out of the plan is kept as %q", kept)
+			}
 		})
 	}
 }

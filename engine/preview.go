@@ -54,8 +54,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	w.hearAll(seen.Unrecorded)
-	if caught || len(seen.Unrecorded) > 0 {
+	if caught {
 		digest := seen.digest
 		if seen, err = w.judgeHeld(ctx); err != nil {
 			return nil, err
@@ -251,13 +250,6 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, playbook reprise
 	}
 	w.onRecord = account
 	return w, err
-}
-
-// hearAll takes events as recorded that whoever takes the lease records first.
-func (w *work) hearAll(unrecorded []reprise.Event) {
-	for _, ev := range unrecorded {
-		w.Hear(&journal.Entry{Event: ev})
-	}
 }
 
 // imagine looks closely at the project around a run that does not exist yet.

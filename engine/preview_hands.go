@@ -12,7 +12,6 @@ import (
 	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/project"
 	"reprise/upkeep"
 	"reprise/worktree"
 )
@@ -63,11 +62,6 @@ func (l *previewLedger) Inbox() ([]byte, error) {
 func (p *previewState) TakeOut(lines [][]byte) error {
 	p.takenOut, p.moves = append(p.takenOut, lines...), true
 	return nil
-}
-
-// Doubt implements Ledger: other runs are not previewed.
-func (p *previewState) Doubt(project.Changed, time.Time) (bool, error) {
-	return false, nil
 }
 
 // Gone implements Ledger: nothing else changes what only the preview sees.

@@ -225,12 +225,15 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
 	opts.Budget, opts.Lapsed, opts.From = w.budget, w.lapsed, w.choice.From
 	var refused error
-	opts.Foresee = func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (project.Foreseen, error) {
-		seen, err := w.prospect(ctx, ref, unrecorded)
+	opts.Foresee = func(ctx context.Context, ref reprise.Ref) (project.Foreseen, error) {
+		seen, err := w.prospect(ctx, ref)
 		if ref == w.ref {
 			refused = err
 		}
 		return seen, err
+	}
+	if w.blind {
+		opts.Foresee = nil
 	}
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {

@@ -121,15 +121,21 @@ func (w *work) revise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told := o.from.file + " has changed since the run was started; the run continues with the changed file"
-	if d := w.differences(o); d != "" {
-		told += ": " + d
-	}
+	found := w.revised(o)
 	if err := w.record(ctx, reprise.Event{Kind: reprise.RunRevised, Actor: person, Text: graph}); err != nil {
 		return err
 	}
 	o.from.hash = o.hash
 	w.playbook = o
-	w.notice(reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Info, Subject: w.ref.ID, Message: told, Source: reprise.Source{File: o.from.file}})
+	w.notice(found)
 	return w.load()
+}
+
+// revised tells that the run goes on with its workflow file as it is now.
+func (w *work) revised(o workflowPlaybook) reprise.Finding {
+	told := o.from.file + " has changed since the run was started; the run continues with the changed file"
+	if d := w.differences(o); d != "" {
+		told += ": " + d
+	}
+	return reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Info, Subject: w.ref.ID, Message: told, Source: reprise.Source{File: o.from.file}}
 }

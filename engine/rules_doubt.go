@@ -54,10 +54,6 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 	slices.SortStableFunc(ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 	said := q.Option(q.Answer)
 	applied := reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: actor}
-	if d.Prefix == project.AlteredPrefix && said == d.Done {
-		applied.Outcome = reprise.Kept
-		return []reprise.Event{applied}
-	}
 	for _, end := range ends {
 		switch said {
 		case "": // no option

@@ -21,9 +21,9 @@ func settleOpen(v *View) []Op {
 }
 
 // settlePhase records what the playbook wants recorded while nothing is at work: the end
-// of a phase, a gate, the end of the run. Owed and held work comes first, and what is in doubt.
+// of a phase, a gate, the end of the run. Owed and held work comes first.
 func settlePhase(v *View) []Op {
-	if len(v.Due) == 0 || len(v.Run.Altered) > 0 || len(v.Run.Owed) > 0 || len(v.Held) > 0 {
+	if len(v.Due) == 0 || len(v.Run.Owed) > 0 || len(v.Held) > 0 {
 		return nil
 	}
 	return []Op{{Record: v.Due, Phase: true}}

@@ -56,7 +56,7 @@ func (v *View) wake() (at time.Time) {
 // the busy steps are at work or wait. ok is false where the decision does not start any.
 func (v *View) next(pick func(busy []string) []reprise.Unit) (units []reprise.Unit, ok bool) {
 	d := v.Decision
-	if len(v.Run.Altered) > 0 || slices.ContainsFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return strings.HasPrefix(q.ID, project.ChangedPrefix) }) {
+	if slices.ContainsFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return strings.HasPrefix(q.ID, project.ChangedPrefix) }) {
 		return nil, false
 	}
 	if len(v.Run.Owed) > 0 {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,11 +144,6 @@ func (w *work) look(ctx context.Context, s *Seen) (err error) {
 	if s.Wrote == nil && err == nil {
 		s.Wrote = w.tookCriteria(&s.Attempt)
 	}
-	if err != nil {
-		return err
-	}
-	took, err := w.tellBeside(&s.Attempt)
-	s.Wrote = cmp.Or(s.Wrote, took)
 	return err
 }
 

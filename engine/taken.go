@@ -11,4 +11,5 @@ type Taken struct {
 	ID  string // what names it: the run's journal and the record
 	Ref reprise.Ref
 	At  time.Time
+	seq uint64
 }

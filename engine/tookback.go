@@ -3,9 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/project"
@@ -74,47 +71,3 @@ func (w *work) tookCriteria(f *Attempt) *Wrote {
 	}
 	return &Wrote{Status: reprise.Unknown, Gone: true, Text: "left " + w.ref.Path + " with fewer acceptance criteria than it began with; put back what is missing, unless that was meant"}
 }
-
-// tellBeside puts the other runs in doubt that do not say what they said when an attempt began, and
-// tells which of them are gone. One that is worked on beside it judges that itself. Who took the
-// lease has told what one that was cut off changed, unless it was at work elsewhere.
-func (w *work) tellBeside(f *Attempt) (*Wrote, error) {
-	a := &project.Attempt{Of: w.run, Step: f.Step, Began: f.Began, Gen: math.MaxUint64, Beside: project.BesideAt(w.events, f.Key)}
-	if a.Beside == nil {
-		return nil, nil
-	}
-	changed, err := a.Changed(w.Dir)
-	if err != nil {
-		return nil, err
-	}
-	var gone []string
-	for i := range changed {
-		c := &changed[i]
-		if w.folders.isState(c.Ref.Path) {
-			continue
-		}
-		if c.Gone && !slices.Contains(gone, c.Ref.ID) {
-			gone = append(gone, c.Ref.ID)
-		}
-		if f.Recalled && w.Carried == nil {
-			continue
-		}
-		noted, err := w.led.Doubt(*c, w.Now())
-		if err != nil {
-			return nil, err
-		}
-		if noted {
-			w.notice(project.ChangedElsewhere(f.Step, c))
-		}
-	}
-	if len(gone) == 0 {
-		return nil, nil
-	}
-	if more := len(gone) - maxGone; more > 1 {
-		gone = append(gone[:maxGone:maxGone], fmt.Sprintf("and %d more", more))
-	}
-	return &Wrote{Status: reprise.Unknown, Gone: true, Text: "left the project without " + strings.Join(gone, ", ") + ", still open when it began; `reprise undo` lists what brings that back"}, nil
-}
-
-// maxGone is how many runs that are gone are named.
-const maxGone = 4

@@ -142,6 +142,8 @@ type Memory struct {
 	// person wants to continue, until one is started.
 	NewSessions bool
 	Wanted      string
+	// blind is set for one that does not foresee what its run would ask and start.
+	blind bool
 	// Unrecorded are commits that may hold a piece of a step, by step, as hash and
 	// subject.
 	Unrecorded map[string][]string

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,18 +39,20 @@ func (e *Engine) TakenUp() (out []Taken, err error) {
 		ref := journal.LifeOf(entries).Run
 		for _, entry := range entries {
 			if entry.Event.Kind == reprise.RunResumed && entry.Event.Run == nil {
-				out = append(out, Taken{ID: fmt.Sprintf("%s@%d", ref.ID, entry.Seq), Ref: ref, At: entry.Event.At})
+				out = append(out, Taken{ID: takenID(ref, entry.Seq), Ref: ref, At: entry.Event.At, seq: entry.Seq})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Taken) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(out, func(a, b Taken) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.seq, a.seq)) })
 	return out, unread
 }
 
+func takenID(ref reprise.Ref, record uint64) string { return fmt.Sprintf("%s@%d", ref.ID, record) }
+
 // UndoSince takes back what was finished of a run since it was taken up: the work of the steps, the
-// newest first, by a commit each. With dry it only tells which steps and files that are. It is
+// newest first, by a commit each, but for the files in keep. With dry it only tells which steps and files that are. It is
 // refused, with nothing more changed, where the same lines were changed since.
-func (e *Engine) UndoSince(ctx context.Context, t Taken, dry bool) (steps, files []string, err error) {
+func (e *Engine) UndoSince(ctx context.Context, t Taken, keep []string, dry bool) (steps, files []string, err error) {
 	_, seq, _ := strings.Cut(t.ID, "@")
 	since, err := strconv.Atoi(seq)
 	if err != nil {
@@ -65,11 +68,10 @@ func (e *Engine) UndoSince(ctx context.Context, t Taken, dry bool) (steps, files
 		return nil, nil, err
 	}
 	defer store.Release()
-	w, err := e.looking(store, t.Ref, nil)
+	l, err := e.recordedOn(store, t.Ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &listed{work: w}
 	if steps, files, err = run.UndoneBy(ctx, l.config(), since); err != nil || dry {
 		return steps, files, err
 	}
@@ -78,7 +80,7 @@ func (e *Engine) UndoSince(ctx context.Context, t Taken, dry bool) (steps, files
 	}
 	defer l.at.Close()
 	for i, step := range steps {
-		if err := l.at.Undo(ctx, step); err != nil {
+		if err := l.at.Undo(ctx, step, keep...); err != nil {
 			return steps[:i], files, errors.Join(fmt.Errorf("undo %s: %w", step, err), l.at.Left("", "undone in part"))
 		}
 	}

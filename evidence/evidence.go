@@ -44,9 +44,6 @@ type Options struct {
 	Claimed []string
 	// Past are more paths whose commits are looked for.
 	Past []string
-	// FleetMark is a pattern for the files which say, on the branch of a run, that the fleet
-	// has it; empty stands for none. In cheap mode it is not looked at.
-	FleetMark string
 	// Away are the files of runs that another checkout has, as they would be in this one: what
 	// other branches have of them is looked at.
 	Away []string
@@ -268,9 +265,6 @@ func question(runs []*reprise.Run, absent map[string]bool, opts Options) gitx.As
 	})
 	ask.Unmerged = runPaths(slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r == nil || !r.State.Open() }))
 	ask.Unmerged = append(ask.Unmerged, inProject(opts.Away)...)
-	if opts.FleetMark != "" {
-		ask.Fleet, ask.Mark = reprise.FleetBranches, opts.FleetMark
-	}
 	for _, r := range ordered {
 		if r.Branch != "" {
 			ask.Branches = append(ask.Branches, r.Branch)

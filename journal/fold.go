@@ -52,8 +52,6 @@ type History struct {
 	// Listed are the steps that were open when an attempt last began and that did not end
 	// since, where an attempt is to close its own step and no other; nil if unknown.
 	Listed []reprise.Listed
-	// Beside is what the other runs said when an attempt last began, as far as it is on record.
-	Beside []reprise.Beside
 	// Given is set if an attempt had no end on record, or was not accepted, when the run was handed
 	// over: how that went on is not known here.
 	Given bool
@@ -272,9 +270,6 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StepStarted:
 		if ev.Open != nil {
 			h.Listed = ev.Open
-		}
-		if ev.Beside != nil {
-			h.Beside = ev.Beside
 		}
 		if slices.ContainsFunc(ev.Expect, func(e reprise.Expected) bool { return e.Changed }) {
 			if h.compared == nil {

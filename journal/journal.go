@@ -156,7 +156,9 @@ func (j *Journal) open(after durable.Mark, reader func(known bool) func(durable.
 type Account struct {
 	Entries []Entry
 	Info    durable.LogInfo
-	trail   trail
+	// Due says that what follows from the last record, of a run on worlds, is not known to be done.
+	Due   bool
+	trail trail
 }
 
 // ReadAccount reads a journal by its name without the lease and changes nothing.

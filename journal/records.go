@@ -22,6 +22,14 @@ func Logs(store *durable.Store) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	worlds, err := ofRecords(store)
+	names = append(names, worlds...)
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// ofRecords lists the runs on worlds.
+func ofRecords(store *durable.Store) (names []string, err error) {
 	runs, err := os.ReadDir(runsOf(store))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -31,8 +39,7 @@ func Logs(store *durable.Store) ([]string, error) {
 			names = append(names, run.Name())
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return names, nil
 }
 
 func runsOf(store *durable.Store) string {
@@ -61,7 +68,7 @@ func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err e
 	if errors.Is(err, records.ErrDamaged) {
 		err = &durable.DamageError{Log: name, Path: recordsFile(name), Cause: err.Error()}
 	}
-	a.Entries, a.Info.Records = t.out, len(t.out)
+	a.Entries, a.Info.Records, a.Due = t.out, len(t.out), t.due
 	for i := range a.Entries {
 		a.trail.add(&a.Entries[i])
 	}
@@ -75,6 +82,9 @@ type Teller struct {
 	file  string
 	out   []Entry
 	run   string
+	over  bool        // the last record ended the run, and left it
+	lease uint64      // of who works on it
+	due   bool        // the move of the last record that has one is not known to be made
 	done  map[int]int // the entry of a finished step, by the number of its record
 	asked map[string]*core.Ask
 }
@@ -87,22 +97,37 @@ func NewTeller(name string) *Teller {
 // Tell adds a record, and gives what it tells.
 func (t *Teller) Tell(r core.Record) []Entry {
 	from := len(t.out)
-	t.tell(r)
+	if t.due = t.due || r.Move() != nil; r.Made != nil {
+		t.due = false
+	}
+	if t.tell(r); r.Made == nil {
+		t.over = r.Close != nil
+	}
 	return t.out[from:]
 }
 
 func (t *Teller) tell(r core.Record) {
+	if r.Note != nil && r.Note.Lease > 0 {
+		t.lease = r.Note.Lease
+	}
 	add := func(ev reprise.Event) {
 		ev.At = r.At
-		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
+		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
 	}
 	switch {
+	case r.Begin != nil && t.run != "":
+		add(reprise.Event{Kind: reprise.RunStarted, Text: r.Begin.Text, Actor: reprise.Person, Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
+	case r.Plan != nil && r.Plan.Revised:
+		add(reprise.Event{Kind: reprise.RunRevised, Text: r.Plan.Why, Actor: reprise.Person})
 	case r.Begin != nil:
 		t.run = r.Begin.Run
-		add(reprise.Event{Kind: reprise.RunResumed, Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
+		add(reprise.Event{Kind: reprise.RunResumed, Text: "the first time here", Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
 	case r.Start != nil:
 		s := r.Start
-		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Attempt: s.Attempt, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
+		if s.Inner != "" {
+			break // the run that does it tells of its attempts
+		}
+		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.run + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
 	case r.End != nil:
 		t.end(r, add)
 	case r.Made != nil:
@@ -112,20 +137,34 @@ func (t *Teller) tell(r core.Record) {
 	case r.Ask != nil:
 		t.ask(r.Ask, add)
 	case r.Answer != nil:
+		if r.Answer.Lapsed != "" {
+			add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Answer.ID, Text: r.Answer.Lapsed})
+			break
+		}
 		text := r.Answer.Text
 		if text == "" {
 			text = r.Answer.Option
 		}
 		ev := reprise.Event{Kind: reprise.QuestionAnswered, Question: r.Answer.ID, Text: text, Actor: reprise.Person}
-		if q := t.asked[r.Answer.ID]; q != nil {
+		q := t.asked[r.Answer.ID]
+		if q != nil && q.Of != nil && q.Of.Filed {
+			add(ev)
+			break
+		}
+		if q != nil {
 			ev.By = q.Step
 		}
 		add(ev)
 		add(reprise.Event{Kind: reprise.AnswerApplied, Question: r.Answer.ID})
 	case r.Undo != nil:
 		add(reprise.Event{Kind: reprise.StepReset, Step: r.Undo.Step, Text: r.Undo.Why, Actor: reprise.Person})
+	case r.Plan != nil && r.Plan.Skips != "":
+		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Plan.Skips, Actor: reprise.Person})
+	case r.Note != nil && r.Note.Left != "" && t.over: // which says it
 	case r.Note != nil && r.Note.Left != "":
 		add(reprise.Event{Kind: reprise.EngineLeft, Outcome: r.Note.Left, Text: r.Note.Text})
+	case r.Note != nil && r.Note.Call != "":
+		add(reprise.Event{Kind: reprise.CallSettled, Question: r.Note.Call, Text: r.Note.Text, Outcome: r.Note.Landed, Actor: reprise.Person})
 	case r.Note != nil && r.Note.Taken != "":
 		add(reprise.Event{Kind: reprise.RunResumed, Outcome: r.Note.Taken, Text: r.Note.Text})
 	case r.Close != nil:
@@ -135,22 +174,26 @@ func (t *Teller) tell(r core.Record) {
 
 func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	e := r.End
-	ev := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}
+	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}, "" // why it is not under way any more
 	switch e.Outcome {
 	case core.Done:
 		if t.done == nil {
 			t.done = map[int]int{}
 		}
 		t.done[r.Seq] = len(t.out)
-		ev.Kind, ev.Text = reprise.StepFinished, ""
+		ev.Kind, ev.Text, ev.Outcome = reprise.StepFinished, "", e.Says
 	case core.Failed:
 		ev.Kind = reprise.StepFailed
 	case core.Limited:
-		ev.Kind, ev.Until, ev.Account, ev.Outcome = reprise.StepDeferred, e.Until, e.Account, reprise.AwaitsLimit
+		ev.Kind, ev.Until, ev.Account, ev.Outcome, over = reprise.StepDeferred, e.Until, e.Account, reprise.AwaitsLimit, "limited"
 	case core.Passed:
 		ev.Kind, ev.Actor = reprise.StepSkipped, reprise.Person
-	default: // cut off, or asking: it is begun again
-		ev.Kind, ev.Outcome = reprise.StepResolved, string(reprise.Rerun)
+	case core.Asking:
+		ev.Kind, ev.Outcome = reprise.StepReset, "question"
+	case core.Paused:
+		ev.Kind, ev.Outcome = reprise.StepReset, "stopped"
+	default: // it is begun again
+		ev.Kind, ev.Outcome, over = reprise.StepResolved, string(reprise.Rerun), "cut-off"
 	}
 	if len(e.Usage) > 0 {
 		ev.Usage = &reprise.Usage{}
@@ -160,6 +203,19 @@ func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 		}
 	}
 	add(ev)
+	if over != "" {
+		add(reprise.Event{Kind: reprise.StepReset, Outcome: over, Step: e.Step, Attempt: e.Attempt, Text: e.Why})
+	}
+	for _, other := range e.Marked {
+		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: other, By: e.Step}
+		if other == e.Step { // it says so still, and that was not accepted
+			ev.Says = &reprise.Says{Status: reprise.Done}
+		}
+		add(ev)
+	}
+	for _, id := range e.Uses {
+		add(reprise.Event{Kind: reprise.AnswerApplied, Step: e.Step, Question: id})
+	}
 	if e.Ask != nil {
 		t.ask(e.Ask, add)
 	}
@@ -172,9 +228,9 @@ func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
 
 // Asked is a question of a run on worlds as an event.
 func Asked(q *core.Ask) reprise.Event {
-	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step, By: q.Step}
+	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step}
 	if q.Of != nil {
-		ev.Text, ev.Options, ev.Closed = q.Of.Text, q.Of.Options, q.Of.Closed
+		ev.By, ev.Text, ev.Options, ev.Closed = q.Step, q.Of.Text, q.Of.Options, q.Of.Closed
 		return ev
 	}
 	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true
@@ -193,6 +249,7 @@ func Asked(q *core.Ask) reprise.Event {
 	if q.Facts.Attempts > 0 {
 		add("attempts: ", strconv.Itoa(q.Facts.Attempts))
 	}
+	add("it failed last: ", q.Facts.Failure)
 	add("its last words: ", q.Facts.Words)
 	return ev
 }

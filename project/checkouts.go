@@ -15,6 +15,7 @@ import (
 	"reprise"
 	"reprise/convention"
 	"reprise/internal/doc"
+	"reprise/internal/durable"
 	"reprise/internal/tree"
 )
 
@@ -326,7 +327,9 @@ func otherCheckouts(root string, inside []string) (out []string, unread []unread
 				not(checkout, err)
 				continue
 			}
-			add(checkout)
+			if !strings.Contains(filepath.ToSlash(checkout), "/"+durable.StateDir+"/worlds/") { // of a step at work
+				add(checkout)
+			}
 		}
 	}
 	for dir := range dirs {

@@ -40,8 +40,6 @@ const (
 	// the output of a finished step that something else changed.
 	UnknownPrefix     = "unknown-"
 	OverwrittenPrefix = "overwritten-"
-	// AlteredPrefix is for files of the run that an attempt at another one changed.
-	AlteredPrefix = "altered-"
 )
 
 // isDone is the answer that steps need not be done again, askEach the one that does not
@@ -55,7 +53,7 @@ const (
 // names.
 func AsksDoubt(id string) bool { return doubtName.MatchString(id) }
 
-var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix, AlteredPrefix}, "|") + ")(?:[0-9a-f]+-)?[0-9]+$")
+var doubtName = regexp.MustCompile("^(?:" + strings.Join([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix, "altered-"}, "|") + ")(?:[0-9a-f]+-)?[0-9]+$")
 
 // lapse closes questions that are over: about doubts that no longer exist, and those whose
 // answer a step waited for that is closed since.
@@ -183,7 +181,7 @@ func doubts(v *View) (out []Doubt) {
 			out = append(out, d)
 		}
 	}
-	return slices.Concat(altered(v.Run), out, removed(v), v.overwritten())
+	return slices.Concat(out, removed(v), v.overwritten())
 }
 
 // skips returns the answer that a step is left out, "" where the files cannot say that.

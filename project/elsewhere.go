@@ -31,12 +31,10 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		here, top := j.here(r)
 		last := j.lastIn(homes, top, here, opts)
-		if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandedOver && !r.Returned {
-			r.Report(handedOver(r, r.ID, last.Text))
-		} else if last.Kind == reprise.EngineLeft && last.Outcome == reprise.HandingOver {
-			r.Report(handingOver(r, last.Text))
-		} else if file, outer := j.fleetMark(homes, top, here); file != "" {
-			r.Report(onFleet(r, outer, file))
+		if last.Kind == reprise.EngineLeft && (last.Outcome == reprise.HandedOver || last.Outcome == reprise.HandingOver) {
+			r.Report(handedOver(r, last.Text, durable.StateDir))
+		} else if file := j.fleetMark(homes, top, here); file != "" {
+			r.Report(handedOver(r, "", file))
 		} else if top != "." {
 			r.Report(elsewhere(r, here, top, "it is in another checkout of the repository, "+top))
 		}
@@ -66,7 +64,7 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 	j := &Judgement{Result: &Result{Root: root}}
 	seen := make([]*reprise.Run, len(runs))
 	for i, r := range runs {
-		seen[i] = &reprise.Run{Ref: r.Ref, State: reprise.Interrupted, Returned: r.Returned}
+		seen[i] = &reprise.Run{Ref: r.Ref, State: reprise.Interrupted}
 	}
 	j.tellElsewhere(seen, JudgeOptions{Options: Options{Now: now}})
 	out := map[*reprise.Run]reprise.Finding{}
@@ -81,10 +79,6 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 			}
 		case blocking >= 0:
 			out[runs[i]] = r.Findings[blocking]
-		default: // the run around it, or a branch, may have said so
-			if at := handedAt(runs[i]); at >= 0 {
-				out[runs[i]] = runs[i].Findings[at]
-			}
 		}
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 // foresee adds what resuming the run would ask, or why it would be refused, according to
 // the engine, and reports whether that changes the decision. Of a run that is blocked only
 // the questions are told: they stand, whatever is in the way.
-func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref, []reprise.Event) (Foreseen, error)) (seen Foreseen, changed bool) {
+func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref) (Foreseen, error)) (seen Foreseen, changed bool) {
 	r, d := v.Run, v.Decision
 	_, answered := r.UnusedAnswer()
 	blocked := d.Verdict == reprise.BlockedVerdict
@@ -22,7 +22,7 @@ func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Re
 	if resumes = resumes || blocked && d.Action == reprise.Refuse && d.Outcome() != reprise.OutcomeHeld; ask == nil || !resumes {
 		return seen, false
 	}
-	seen, err := ask(ctx, r.Ref, v.Unrecorded)
+	seen, err := ask(ctx, r.Ref)
 	if blocked {
 		if err == nil {
 			changed = len(seen.Asks)+len(r.Asks) > 0

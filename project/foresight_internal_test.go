@@ -21,7 +21,7 @@ func TestWhat_the_engine_no_longer_asks_changes_the_decision(t *testing.T) {
 		"never asked":     {nil, nil, false},
 	} {
 		v := &View{Run: &reprise.Run{State: reprise.Interrupted, Asks: c.was}, Decision: reprise.Decision{Action: reprise.Start}}
-		_, changed := v.foresee(t.Context(), func(context.Context, reprise.Ref, []reprise.Event) (Foreseen, error) {
+		_, changed := v.foresee(t.Context(), func(context.Context, reprise.Ref) (Foreseen, error) {
 			return Foreseen{Asks: c.now}, nil
 		})
 		if changed != c.changed || len(v.Run.Asks) != len(c.now) {

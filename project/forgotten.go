@@ -25,13 +25,18 @@ func (h *home) tellForgotten(r *reprise.Run, runs []*reprise.Run) {
 	}
 	logs := outputs(h.dir)
 	of := func(log string) func(*reprise.Run) bool {
-		return func(r *reprise.Run) bool { return strings.HasPrefix(log, r.LogPrefix()) }
+		name, worlds := strings.CutPrefix(log, runsDir)
+		return func(r *reprise.Run) bool {
+			return strings.HasPrefix(log, r.LogPrefix()) || worlds && journal.Placed(path.Dir(path.Dir(name)), r.Ref)
+		}
 	}
 	at := slices.IndexFunc(logs, func(log string) bool { return of(log)(r) })
 	said := "an agent worked on it here, and the journal that says what was begun and done is gone"
 	if at < 0 && r.State == reprise.Interrupted {
 		at = slices.IndexFunc(logs, func(log string) bool {
-			explained := slices.ContainsFunc(h.names, func(name string) bool { return journal.MadeLog(name, log) })
+			explained := slices.ContainsFunc(h.names, func(name string) bool {
+				return journal.MadeLog(name, log)
+			})
 			return !explained && !slices.ContainsFunc(runs, of(log)) && attempted(r, log)
 		})
 		said = "an agent worked here on a run that is gone, like its journal: it may be this one under another name"
@@ -39,8 +44,12 @@ func (h *home) tellForgotten(r *reprise.Run, runs []*reprise.Run) {
 	if at < 0 {
 		return
 	}
+	file := logs[at]
+	if !strings.HasPrefix(file, runsDir) {
+		file = "logs/" + file
+	}
 	r.Report(reprise.Finding{
-		Code: reprise.CodeJournalLost, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: path.Join(outputDir, logs[at])},
+		Code: reprise.CodeJournalLost, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: path.Join(durable.StateDir, file)},
 		Message: said,
 		Hint:    "look at what is there; `reprise resume " + reprise.Pasted(r.ID, "RUN") + " --option continue` goes on by its files alone",
 	})
@@ -49,22 +58,35 @@ func (h *home) tellForgotten(r *reprise.Run, runs []*reprise.Run) {
 // attempted reports whether a log is that of an attempt at a step which a run of its layout
 // has.
 func attempted(r *reprise.Run, log string) bool {
-	name := strings.TrimSuffix(log, ".log")
+	name, worlds := strings.CutPrefix(strings.TrimSuffix(log, ".log"), runsDir)
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		name = name[:i]
 	}
-	return strings.HasPrefix(log, r.Layout+"-") && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
-		return strings.HasSuffix(name, "."+reprise.TrailerWord(s.ID))
+	return strings.HasPrefix(name, r.Layout+"-") && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
+		word := reprise.TrailerWord(s.ID)
+		return worlds && path.Base(name) == word || strings.HasSuffix(name, "."+word)
 	})
 }
 
-const outputDir = durable.StateDir + "/logs"
+// runsDir is where runs on worlds have their attempts, as RUN/attempts/STEP.NUMBER.
+const runsDir = "runs/"
 
-// outputs lists the files with what agents printed here.
+// outputs lists what agents left here: logs, and the attempts of runs on worlds whose journal is gone.
 func outputs(dir string) (out []string) {
-	logs, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(outputDir))) // without any there is nothing to tell
+	state := filepath.Join(dir, durable.StateDir)
+	logs, _ := os.ReadDir(filepath.Join(state, "logs")) // without any there is nothing to tell
 	for _, e := range logs {
 		out = append(out, e.Name())
+	}
+	runs, _ := os.ReadDir(filepath.Join(state, runsDir)) // likewise
+	for _, run := range runs {
+		if _, err := os.Lstat(filepath.Join(state, runsDir, run.Name(), "journal")); err == nil {
+			continue
+		}
+		attempts, _ := os.ReadDir(filepath.Join(state, runsDir, run.Name(), "attempts"))
+		for _, a := range attempts {
+			out = append(out, runsDir+run.Name()+"/attempts/"+a.Name())
+		}
 	}
 	return out
 }

@@ -73,13 +73,6 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		accounts[r] = account
 	}
-	closed, err := j.changedElsewhere(home, runs, logs, opts)
-	if err != nil {
-		j.report(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Source: reprise.Source{File: durable.StateDir},
-			Message: "what attempts that were cut off changed in other runs is unknown: " + err.Error(), Hint: "look at the files of the other runs; `reprise status --all` lists them",
-		})
-	}
 	defer j.tellHeld(home, runs, logs, opts)
 	for _, r := range runs {
 		v := j.views[r]
@@ -93,14 +86,8 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		var recorded bool
 		switch s.account, recorded = accounts[r]; {
-		case !recorded && len(closed[r]) == 0:
-			v.tellUnrecorded()
-			home.tellForgotten(r, runs)
-			continue
 		case !recorded:
-			v.Files = r.Clone()
-			v.believe(closed[r])
-			v.tell(ctx, &s)
+			v.tellUnrecorded()
 			home.tellForgotten(r, runs)
 			continue
 		case s.account == nil:
@@ -125,7 +112,6 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Answers() && l.For(r.Ref) }) {
 			s.Budget = nil // a stored answer may be the decision it waits for
 		}
-		v.believe(closed[r])
 		v.tell(ctx, &s)
 		if opts.Full {
 			v.tellFailed(j.Root, opts.Hide)
@@ -312,6 +298,10 @@ func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run
 // anything to bring up; tellStand reports why not.
 func caughtUp(ctx context.Context, s *Scope, r *reprise.Run) bool {
 	l, dry := convention.Find(r.Layout), durable.NewDryRun(s.Store)
+	if s.account.Due { // the core makes it: its record names all that follows
+		r.Behind = true
+		return true
+	}
 	if l == nil {
 		return false
 	}
@@ -439,4 +429,14 @@ func journalProblem(subject string, err error) reprise.Finding {
 		f.Severity, f.Source.File, f.Hint = reprise.Blocking, future.Path, future.Hint()
 	}
 	return f
+}
+
+// logged is the journal of a run as far as it was read.
+type logged struct {
+	entries []journal.Entry
+	hist    *journal.History
+}
+
+func loggedIn(account *journal.Account) logged {
+	return logged{account.Entries, journal.Fold(account.Entries)}
 }

@@ -58,7 +58,7 @@ type JudgeOptions struct {
 	// Foresee returns what resuming a run does before anything it starts has ended. It is
 	// the engine's own answer, if events that are yet to be recorded are. Without Full only
 	// runs with a journal are asked about. It may be nil.
-	Foresee func(ctx context.Context, ref reprise.Ref, unrecorded []reprise.Event) (Foreseen, error)
+	Foresee func(ctx context.Context, ref reprise.Ref) (Foreseen, error)
 	// Lapsed returns the events by which resuming a run closes recorded questions that no
 	// one has to answer any more. It gets the questions as the journal has them, and may
 	// be nil.
@@ -66,9 +66,6 @@ type JudgeOptions struct {
 	// From is the step at which a person wants to restart. Missing output of that step,
 	// and of those resting on it, is then no problem.
 	From string
-	// OnServer returns the runs that the fleet's server has open, by their branches; it may be
-	// nil.
-	OnServer func() map[string]string
 	// Environ says where git and the stores of agent CLIs are; nil means the environment
 	// of this process.
 	Environ []string
@@ -93,8 +90,6 @@ type Judgement struct {
 	Decisions map[*reprise.Run]reprise.Decision
 	// views are what the decisions are based on.
 	views map[*reprise.Run]*View
-	// Unfetched tell of the runs that only the fleet's server says are open.
-	Unfetched []reprise.Finding
 	// Verified is the result of the Verify command, nil if none was run.
 	Verified *evidence.Outcome
 
@@ -156,10 +151,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		grader.Run(r)
 		j.views[r].unlanded(files)
 		j.views[r].dropLanded()
-		here, top := j.here(r)
-		if top == "." {
-			j.views[r].tellReturned(j.Observed.Git)
-		}
+		here, _ := j.here(r)
 		j.views[r].tellUnmerged(ctx, files, here, j.Observed.Git, runs)
 		j.views[r].tellCopies(res.copies[r])
 		res.tellUnread(r)
@@ -170,12 +162,6 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		world.Apply(r, set)
 		j.views[r].Again = forgetRedone(r, opts.From)
 	}
-	if opts.OnServer != nil {
-		j.tellUnfetched(runs, opts.OnServer())
-	}
-	handInside(files, runs)
-	j.tellUnpushed(files, runs)
-	j.tellAway(runs)
 	for _, r := range runs {
 		v := j.views[r]
 		v.Observed = j.Observed
@@ -217,7 +203,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Sessions: opts.Sessions, SessionsTime: opts.SessionsTime, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), FleetMark: durable.FleetMark("*"), Says: res.says, Away: j.away(runs), Past: j.given(runs),
+		Cheap: !opts.Full && len(runs) > 0, Brief: !opts.Full, NoGit: opts.Alone, Sessions: opts.Sessions, SessionsTime: opts.SessionsTime, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Claimed: res.claimed(runs), Logs: filepath.Join(res.Root, durable.StateDir, "logs"), Says: res.says, Away: j.away(runs),
 	})
 	for _, r := range runs {
 		j.Observed.Settle(j.views[r].History.Settled)
@@ -290,7 +276,7 @@ func (j *Judgement) Unread() []reprise.UnreadSession {
 
 // Idle is the outcome where no run was interrupted: that of the sessions, or of the folder.
 func (j *Judgement) Idle() reprise.Outcome {
-	worst := j.Result.Idle()
+	worst := j.Result.Nothing()
 	if len(j.Unread()) > 0 {
 		worst = worst.Worse(reprise.OutcomeCaution)
 	}
@@ -320,9 +306,6 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	grade.New(o).Run(r)
 	if full := noRoom(j.Root, r); full != nil {
 		r.Report(*full)
-	}
-	if markedOn(r, r.Ref, o.Git) == "" {
-		leftOn(r, o.Git)
 	}
 	examine.Apply(r, o, examine.Every)
 	v := &View{Run: r, Observed: o, Decision: reprise.Next(r, o, reprise.Policy{})}
@@ -511,7 +494,7 @@ func settled(g *reprise.Git) *reprise.Git {
 		return nil
 	}
 	c := *g
-	c.Commits, c.Past, c.Unmerged, c.Fleet = nil, nil, nil, nil
+	c.Commits, c.Past, c.Unmerged = nil, nil, nil
 	if g.IndexLock != nil {
 		lock := *g.IndexLock
 		lock.Reason = ""

@@ -76,11 +76,18 @@ func split(path string, counts func(name string) bool) (top, below string) {
 // holdsState reports whether the folder itself holds state.
 func holdsState(dir string) bool {
 	for _, name := range append(convention.Marks(), durable.StateDir) {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() && strings.HasPrefix(name, ".") {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() && strings.HasPrefix(name, ".") && (name != durable.StateDir || keepsRuns(dir)) {
 			return true
 		}
 	}
 	return false
+}
+
+// keepsRuns reports whether a state folder is that of a project. The one at the top of a repository
+// may have only the worlds of projects below it.
+func keepsRuns(dir string) bool {
+	entries, err := os.ReadDir(filepath.Join(dir, durable.StateDir))
+	return err != nil || len(entries) == 0 || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != "worlds" && e.Name() != ".gitignore" })
 }
 
 // private reports whether a folder can be part of a project without a repository to say

@@ -176,6 +176,13 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 			run.Findings, run.Owner = nil, nil
 		}
 	}
+	if len(run.Steps) == 0 { // its records know only what was begun
+		for i := range l.account.Entries {
+			if ev := &l.account.Entries[i].Event; ev.Kind == reprise.StepStarted && ev.Listed != nil && run.Step(ev.Step) == nil {
+				run.Steps = append(run.Steps, reprise.Step{ID: ev.Step, Title: ev.Listed.Title})
+			}
+		}
+	}
 	ends := journal.Ends(l.account.Entries, journal.Fold(l.account.Entries))
 	f := reprise.Finding{
 		Code: reprise.CodeStateGone, Severity: reprise.Blocking, Subject: l.Ref.ID, Hint: journal.GoneHint(l.Ref.ID),
@@ -185,12 +192,6 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	if n := len(ends); n > 0 {
 		f.Source = ends[n-1].Source
 		f.Message = fmt.Sprintf("its files in %s are gone; according to its journal %s, and starting it again would repeat that", l.Ref.Path, wereFinished(namesOf(ends)))
-	}
-	for _, d := range l.doubts() {
-		if d.Step == "" {
-			f.Message += "; " + d.Altered()
-			f.Hint = "bring it back, or `reprise clean " + reprise.Pasted(l.Ref.ID, "RUN") + "` gives the run up"
-		}
 	}
 	run.State, run.Reason, run.Next = reprise.Unreadable, filesGone, nil
 	run.Report(f)
@@ -205,7 +206,11 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 
 // doubts gives what was in doubt of it.
 func (l *Lost) doubts() []reprise.Event {
-	return reprise.Doubts((&logged{entries: l.account.Entries}).events())
+	events := make([]reprise.Event, len(l.account.Entries))
+	for i := range events {
+		events[i] = l.account.Entries[i].Event
+	}
+	return reprise.Doubts(events)
 }
 
 // owes reports whether the last attempt at a step was not accepted.

@@ -25,7 +25,7 @@ func TestA_quick_look_does_not_take_the_turns_of_runs_without_a_journal(t *testi
 	}
 	for full, want := range map[bool]int{false: 0, true: 1} {
 		asked := 0
-		j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Full: full, Foresee: func(context.Context, reprise.Ref, []reprise.Event) (project.Foreseen, error) {
+		j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Full: full, Foresee: func(context.Context, reprise.Ref) (project.Foreseen, error) {
 			asked++
 			return project.Foreseen{}, nil
 		}})

@@ -19,33 +19,23 @@ import (
 // here: doing them here would do them twice. Evidence is that branch's version of the
 // run's files, and commits that name a step, even if they have been merged, because a
 // tick may never have been committed. If the run was resumed here after that, the
-// question is already decided. Of a run that another checkout has, which is here there, only
-// what came of it on the fleet is told.
+// question is already decided.
 func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, here reprise.Ref, git *reprise.Git, peers []*reprise.Run) {
 	r, l := v.Run, convention.Find(v.Run.Layout)
-	away := here.Path != r.Path
-	if git == nil || l == nil || !r.State.Open() || away && handedAt(r) < 0 {
+	if git == nil || l == nil || !r.State.Open() || here.Path != r.Path {
 		return
 	}
 	begun := v.lastBegun().Truncate(time.Second) // git keeps whole seconds
 	named, order, origin := v.namedInCommits(git, peers, begun)
 	again := fmt.Sprintf("`reprise resume %s --option continue` does it again here", reprise.Pasted(r.ID, "RUN"))
-	told := map[string]bool{} // by branch
 	report := func(branch, message string) {
-		told[branch] = true
 		r.Report(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path}, Message: message,
 			Hint: fmt.Sprintf("`git merge %s` brings it here; %s", reprise.Pasted(branch, "BRANCH"), again),
 		})
 	}
-	held := markedOn(r, here, git)
 	for _, u := range git.Unmerged {
-		fleets := strings.HasSuffix("/"+u.Branch, "/"+reprise.FleetBranch(r.ID))
-		if held != "" && (fleets || u.Branch == held) {
-			continue
-		}
-		left := handedAt(r) >= 0 && held == "" && fleets
-		if !left && (away || u.Branch == r.Branch || u.At.Before(begun)) {
+		if u.Branch == r.Branch || u.At.Before(begun) {
 			continue
 		}
 		then, err := overlaid(ctx, fsys, lasting(u.Files))
@@ -57,25 +47,10 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, here reprise.Ref, g
 			report(u.Branch, fmt.Sprintf("branch %s changed it, but what was done there cannot be read: %v", u.Branch, err))
 			continue
 		}
-		if left {
-			r.Findings[handedAt(r)] = leftBy(git, there, u.Branch)
-			continue
-		}
-		done := doneIn(there, r)
-		if fleets && there.State == reprise.Complete && len(done) == 0 {
-			continue // it has come here in another way, as with a squash merge
-		}
-		if fleets { // what it did there need not be a step: a gate, an answer, an attempt that failed
-			r.Report(wentOn(git, there, u.Branch))
-			told[u.Branch] = true
-			delete(named, u.Branch)
-		} else if len(done) > 0 {
+		if done := doneIn(there, r); len(done) > 0 {
 			report(u.Branch, fmt.Sprintf("branch %s is not merged here and is further along: %s", u.Branch, wereFinished(done)))
 			delete(named, u.Branch)
 		}
-	}
-	if away {
-		return
 	}
 	for _, branch := range order {
 		steps := strings.Join(named[branch], ", ")
@@ -91,7 +66,6 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, here reprise.Ref, g
 			report(branch, fmt.Sprintf("branch %s is not merged here and has commits that name %s, which is not done here", branch, steps))
 		}
 	}
-	tellLeftOpen(r, git, begun, func(branch string) bool { return told[branch] })
 	if steps := v.namedInDropped(git, begun); len(steps) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},

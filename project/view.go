@@ -27,9 +27,6 @@ type View struct {
 	// Events are those of the journal, History their summary.
 	Events  []reprise.Event
 	History *journal.History
-	// Unrecorded are those of them that the next holder of the lease has yet to record: an
-	// attempt at another run, which has no end on record, closed steps of this one.
-	Unrecorded []reprise.Event
 	// Own says that the run was begun here and no one else may change its steps: only the
 	// journal says what is done.
 	Own      bool
@@ -256,7 +253,7 @@ func (v *View) recall(s *Scope) {
 	if v.Own {
 		recall = (*reprise.Run).RecallOwn
 	}
-	events := s.withoutPutBack(r, v.Events)
+	events := v.Events
 	if s.lapsed != nil && slices.ContainsFunc(events, func(ev reprise.Event) bool { return strings.HasPrefix(ev.Question, journal.BudgetPrefix) }) {
 		told := v.Files.Clone()
 		recall(told, events)

@@ -30,7 +30,6 @@ type Status struct {
 	// Sessions are those of the folder that a person could want back.
 	Sessions []Session `json:"sessions" jsonschema:"sessions of agent CLIs in this folder that a person could want back, the latest first"`
 	Unread   []string  `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
-	Fleet    *Fleet    `json:"fleet,omitempty" jsonschema:"the runs of the fleet; absent where the environment names no server"`
 }
 
 // Run is one workflow.

@@ -43,7 +43,6 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"brief.v1.json":    generate[report.Brief](t, "Where a run stands, for a session that takes it over."),
 		"doctor.v1.json":   generate[report.Doctor](t, "What works on this machine and in this project, and what would not."),
 		"version.v1.json":  generate[report.Version](t, "Which version this is, and what it was built from."),
-		"fleet.v1.json":    generate[report.Fleet](t, "The runs of a repository on many machines, and which worker has what since when."),
 		"error.v1.json":    generate[report.Error](t, "Why a command could not answer."),
 	}
 }

@@ -143,7 +143,7 @@ func (e *UnboundError) Hint() string {
 func Default() *Settings {
 	return &Settings{
 		Agents: map[string]Agent{}, Roles: map[string]string{},
-		Parallel: 1, Attempts: 3, Cutoffs: 20, Backoff: 2 * time.Second,
+		Parallel: 1, Attempts: 3, Cutoffs: 5, Backoff: 2 * time.Second,
 		Timeout: 2 * time.Hour, Silence: 20 * time.Minute, Call: time.Hour, Grace: 10 * time.Second, MaxLog: 64 << 20,
 	}
 }

@@ -63,9 +63,6 @@ func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*dur
 	if err != nil {
 		return nil, fmt.Errorf("take the project: %w", err)
 	}
-	if report.Found, err = project.DoubtOthers(ctx, store, t.Now); err != nil {
-		return nil, errors.Join(err, store.Release())
-	}
 	t.tell(report)
 	// Only now: who works on one of them from another folder looks for us, too.
 	elsewhere := project.Elsewhere(store.Dir(), runs, t.Now)

@@ -54,7 +54,7 @@ func find(t testing.TB, name, version, program string) string {
 	root := ""
 	for last := ""; dir != last; last, dir = dir, filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			root = dir // the outermost: the fleet is a module within
+			root = dir
 		}
 	}
 	if root == "" {

@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -32,7 +35,7 @@ func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	if err != nil {
 		return err
 	}
-	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head, Boot: e.Boot}
+	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head, Boot: e.Boot, Again: past.Done}
 	if first := past.First; first.Step != "" { // it continues what is there
 		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
 		if past.Left != now { // the user was here in the meantime
@@ -57,13 +60,23 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 	if as.Session != "" {
 		as.CLI = hands.At(e.dir, step.ID, past.Attempts).Session().CLI
 	}
+	if s.Inner = step.Inner; s.Inner != "" { // what it commits must not find our mark as somebody's change
+		if s.Move, err = e.planMove(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}, "Begin "+step.ID, ""); err != nil {
+			return err
+		}
+		e.at = ""
+		e.Tell(Progress{Kind: Began, Step: s.Step, Title: s.Title, Attempt: s.Attempt})
+		return e.do(ctx, core.Record{Start: s})
+	}
 	by, job, err := e.Config.Work(stop, as)
 	if err != nil {
 		e.stop = "step " + step.ID + " cannot be started: " + err.Error()
 		return nil //nolint:nilerr // it is why the run rests
 	}
-	if s.Move, err = e.marked(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}); err != nil {
-		return err
+	if s.Place == core.Here { // beside others the plan is written when work is brought in
+		if s.Move, err = e.marked(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}); err != nil {
+			return err
+		}
 	}
 	if err := e.do(ctx, core.Record{Start: s}); err != nil {
 		return err
@@ -174,16 +187,27 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	if d.Outcome != core.Done {
 		end.Session = look.Session
 	}
-	if d.Outcome == core.Failed {
-		from := now
-		if open.Place != core.Here {
-			if from, err = e.Repo.Take(ctx); err != nil {
-				return err
-			}
-		}
-		if end.Move, err = e.marked(from, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why}); err != nil {
+	left := now
+	if look.Passed && look.Judged == nil && open.Place == core.Here && d.Outcome != core.Done && d.Outcome != core.Asking {
+		if left, err = e.withoutHalf(look, e.attempt(open)); err != nil {
 			return err
 		}
+	}
+	switch {
+	case d.Outcome != core.Failed:
+	case open.Place == core.Here:
+		end.Move, err = e.marked(left, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why})
+	default:
+		end.Move, err = e.planMove(look.From, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why}, open.Step+" failed", "")
+	}
+	if err != nil {
+		return err
+	}
+	if left != now && end.Move == nil {
+		end.Move = &core.Move{To: left}
+	}
+	if left != now {
+		end.Move.Base, end.Move.From = now, now
 	}
 	if d.Outcome != core.Done && look.Ticked {
 		end.Marked = append(slices.Clone(end.Marked), open.Step)
@@ -193,34 +217,88 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		if open.Place != core.Here {
 			before, from, to = look.From, look.From, look.To
 		}
-		if end.Move, err = e.done(ctx, open.Step, v.Steps, before, from, to, core.Finished); err != nil {
+		status := core.SetStatus{Step: open.Step, Status: core.Finished, Attempt: open.Attempt}
+		if head, err := e.Repo.Head(); err == nil && len(look.Facts.Commits) > 0 {
+			status.Commit = head.Commit
+		}
+		if look.Judged != nil {
+			status.Said, end.Uses, end.Says = look.Judged.Said, look.Judged.Uses, look.Judged.Outcome
+		}
+		if end.Move, end.Reopens, err = e.done(ctx, status, v.Steps, before, from, to); err != nil {
 			return err
 		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
 	}
-	if q := look.Questions; d.Outcome == core.Asking {
-		end.Ask = &core.Ask{ID: e.questionID(), Of: &q[0], More: q[1:], Divergence: core.Divergence{Step: open.Step, Says: "its agent asks", Shows: q[0].Text, Facts: look.Facts}}
+	if d.Outcome == core.Asking {
+		if err := e.askOf(end, look); err != nil {
+			return err
+		}
 	}
 	if d.Outcome == core.Paused || d.Outcome == core.Limited && d.Until.IsZero() {
 		e.stop = d.Why // as long as this engine works: the next one tries again
 	}
 	a := e.attempt(open)
-	if e.Used != nil {
-		result, _ := a.Result()
+	result, _ := a.Result()
+	if e.Used != nil && open.Inner == "" {
 		in := a.Session()
 		end.Usage = e.Used(Attempted{open, in.Dir, in.ID, in.Began, result.Result})
 	}
 	p := Progress{Kind: Resolved, Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: string(d.Outcome), Text: d.Why, Until: d.Until, Log: a.Log()}
+	if r := result.Reply; d.Outcome == core.Done && r != nil && r.Summary != "" { // shows more than what made us accept it
+		if p.Text = r.Summary; e.Hide != nil {
+			p.Text = e.Hide(r.Summary)
+		}
+	}
 	if c := e.child[a]; c != nil {
 		_, err = c.Over()
 		p.Kind, p.Took = Ended, time.Since(c.Began)
 		delete(e.child, a)
+	}
+	if open.Inner != "" {
+		p.Kind, p.Log = Ended, ""
 	}
 	if err = errors.Join(err, e.do(ctx, core.Record{End: end})); err == nil {
 		e.Tell(p)
 		e.switched(open, v)
 	}
 	return err
+}
+
+// withoutHalf gives the world in which an attempt ended without what it wrote into its plan, so that
+// this offers the step again: its files may be half written, and hide that. What is taken out is kept
+// beside the log of the attempt, and told: nobody can tell a person's edit of these files from it.
+func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt) (core.World, error) {
+	changes, err := e.Repo.Diff(look.Base, look.Now)
+	if err != nil {
+		return "", err
+	}
+	var half []string
+	for _, c := range changes {
+		if e.inPlan(c.Path) && !slices.Contains(look.Foreign, c.Path) {
+			half = append(half, c.Path)
+		}
+	}
+	kept, files := filepath.Join(string(a), "taken-out"), e.Repo.FS(look.Now)
+	for _, name := range half {
+		data, err := fs.ReadFile(files, name)
+		if errors.Is(err, fs.ErrNotExist) { // it was removed, and comes back
+			continue
+		}
+		at := filepath.Join(kept, filepath.FromSlash(name))
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(at), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(at, data, 0o600)
+		}
+		if err != nil {
+			return "", fmt.Errorf("keep what %s left of %s: %w", look.Step, name, err)
+		}
+	}
+	if len(half) > 0 {
+		e.notice(look.Step, "it was cut off in its plan's own files, which are as they were before it; what it left of them is kept in "+kept, nil)
+	}
+	return e.Repo.Only(look.Now, look.Base, half)
 }
 
 // switched tells that another branch was checked out while an attempt was at work in the project.
@@ -230,7 +308,40 @@ func (e *Engine) switched(open *core.Start, v core.View) {
 	}
 }
 
-func (e *Engine) questionID() string { return e.state().NextQuestion() }
+// askOf writes the questions of an attempt into the plan, which asks them from then on. Those
+// that it has no place for are asked by us.
+func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
+	asks := slices.Clone(look.Questions)
+	if look.Judged == nil {
+		look.Judged = &core.Judgement{}
+	}
+	ids := slices.Clone(asks)
+	for i := range ids {
+		if ids[i].ID == "" {
+			ids[i].ID = fmt.Sprintf("%s.%d", e.state().NextQuestion(), i+1)
+		}
+	}
+	if end.Move, err = e.planMove(cmp.Or(look.From, look.Now), core.AddQuestions{Step: end.Step, Questions: ids}, "Ask about "+end.Step, ""); err != nil {
+		return err
+	}
+	if end.Move != nil {
+		after, err := e.shape(e.Repo.FS(end.Move.To))
+		if err != nil {
+			return err
+		}
+		left := asks[:0]
+		for i, q := range asks {
+			if !slices.ContainsFunc(after.Questions, func(of core.Question) bool { return of.ID == ids[i].ID }) {
+				left = append(left, q)
+			}
+		}
+		asks = left
+	}
+	if len(asks) > 0 {
+		end.Ask = &core.Ask{ID: e.state().NextQuestion(), Of: &asks[0], More: asks[1:], Divergence: core.Divergence{Step: end.Step, Says: "its agent asks", Shows: asks[0].Text, Facts: look.Facts}}
+	}
+	return nil
+}
 
 // skip leaves a step out: the plan says so, and nothing else changes.
 func (e *Engine) skip(ctx context.Context, step string, steps []core.Step) error {
@@ -239,21 +350,101 @@ func (e *Engine) skip(ctx context.Context, step string, steps []core.Step) error
 		return err
 	}
 	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Passed, After: now, Why: "a person left it out"}
-	if end.Move, err = e.done(ctx, step, steps, now, now, now, core.Skipped); err != nil {
+	if end.Move, end.Reopens, err = e.done(ctx, core.SetStatus{Step: step, Status: core.Skipped, Why: end.Why}, steps, now, now, now); err != nil {
 		return err
 	}
-	return e.do(ctx, core.Record{End: end})
+	if end.Move.Base == end.Move.To {
+		end.Move = nil
+	}
+	if err = e.do(ctx, core.Record{End: end}); err == nil {
+		e.Tell(Progress{Kind: Ended, Step: step, Title: end.Title, Outcome: string(end.Outcome), Text: end.Why})
+	}
+	return err
 }
 
-// answerText records what a person said to a question of an agent or of the plan.
-func (e *Engine) answerText(q *core.Ask, text string) error {
+// answerText records what a person said to a question of an agent or of the plan, which has it
+// from then on.
+func (e *Engine) answerText(ctx context.Context, q *core.Ask, text string) error {
 	head, err := e.Repo.Head()
 	if err != nil {
 		return err
 	}
 	a := &core.Answer{ID: q.ID, Text: text, Head: head.Head}
-	_, err = e.append(core.Record{Answer: a})
-	return err
+	if q.Of.Lapses {
+		now, err := e.Repo.Take(ctx)
+		if err != nil {
+			return err
+		}
+		a.Move, err = e.planMove(now, core.SetAnswer{Question: q.ID, Text: text}, "Answer "+q.ID, "Reprise-Answer: "+e.Run+"/"+q.ID)
+		if err == nil && a.Move != nil {
+			a.Reopens, err = e.reopens("", now, a.Move.To)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return e.do(ctx, core.Record{Answer: a})
+}
+
+// settle has the plan say what its files show.
+func (e *Engine) settle(ctx context.Context) error {
+	now, err := e.now(ctx)
+	if err != nil {
+		return err
+	}
+	p := &core.Plan{Why: "its files show more than they say"}
+	if p.Move, err = e.planMove(now, core.Settle{}, "Settle "+e.ID, ""); err != nil {
+		return err
+	}
+	if p.Move == nil {
+		return fmt.Errorf("the plan %s shows more than it says, and cannot be made to say it", e.plan())
+	}
+	if p.Reopens, err = e.reopens("", now, p.Move.To); err != nil {
+		return err
+	}
+	return e.do(ctx, core.Record{Plan: p})
+}
+
+// planMove gives the move that only changes the plan, and commits that; nil if it says so already.
+func (e *Engine) planMove(now core.World, change core.Change, subject, trailer string) (*core.Move, error) {
+	m, err := e.marked(now, change)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	head, err := e.Repo.Head()
+	if err != nil {
+		return nil, err
+	}
+	if m.Head, m.Since, m.Message = head.Head, head.Commit, subject+"\n"; trailer != "" {
+		m.Message += "\n" + trailer
+	}
+	changes, err := e.Repo.Diff(m.Base, m.To)
+	if err == nil {
+		m.Aside, _, err = e.Repo.Aside(context.Background(), changes)
+	}
+	return m, err
+}
+
+// reopens gives the steps that were done and that a change of the plan, by our own record, opens.
+func (e *Engine) reopens(step string, from, to core.World) (out []string, err error) {
+	if from == to {
+		return nil, nil
+	}
+	was, err := e.steps(e.Repo.FS(from))
+	if err != nil {
+		return nil, err
+	}
+	is, err := e.steps(e.Repo.FS(to))
+	closed := map[string]bool{step: true}
+	for _, s := range was {
+		closed[s.ID] = closed[s.ID] || s.Status.Closed()
+	}
+	for _, s := range is {
+		if s.Named && !s.Passing && !s.Status.Closed() && closed[s.ID] && (s.ID == step || e.state().Step(s.ID).Done) {
+			out = append(out, s.ID)
+		}
+	}
+	return out, err
 }
 
 // verify runs the check of a step where its attempt worked. What it says holds for the world
@@ -281,40 +472,71 @@ func (e *Engine) verify(stop context.Context, step string, steps []core.Step) er
 	return err
 }
 
-// done gives the move that marks a step done and commits what changed since a world.
-func (e *Engine) done(ctx context.Context, step string, steps []core.Step, before, from, to core.World, status core.Status) (*core.Move, error) {
+// done gives the move that marks a step done and commits what changed since a world, and the
+// steps that the plan opens again with that.
+func (e *Engine) done(ctx context.Context, status core.SetStatus, steps []core.Step, before, from, to core.World) (_ *core.Move, reopens []string, err error) {
+	step := status.Step
 	head, err := e.Repo.Head()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s: %s\n\n%s%s/%s", step, cmp.Or(title(steps, step), e.state().Step(step).Title), world.StepTrailer, e.Run, step)}
-	if err := e.mark(m, core.SetStatus{Step: step, Status: status}); err != nil {
-		return nil, err
+	subject := step + ": " + cmp.Or(title(steps, step), e.state().Step(step).Title)
+	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step && s.Subject != "" }); i >= 0 {
+		subject = steps[i].Subject
+	}
+	if status.Status == core.Skipped {
+		subject += " (skipped)"
+	}
+	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", subject, world.StepTrailer, e.Run, step)}
+	if err := e.mark(m, status); err != nil {
+		return nil, nil, err
 	}
 	changes, err := e.Repo.Diff(m.Base, m.To)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var why []string
 	if m.Aside, why, err = e.Repo.Aside(ctx, changes); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, w := range why {
 		e.notice(step, "not committed: "+w, nil)
 	}
-	return m, nil
+	reopens, err = e.reopens(step, to, m.To)
+	return m, reopens, err
 }
 
 // marked gives the move that only writes a status into the plan; nil if the plan says so
 // already, or has no word for it. It is committed with the step's work.
 func (e *Engine) marked(now core.World, change core.Change) (*core.Move, error) {
-	edits, err := e.record(e.Repo.FS(now), change)
+	to, edits, err := e.edited(now, change)
 	if err != nil || len(edits) == 0 {
 		return nil, err
 	}
-	m := &core.Move{Base: now, From: now}
-	m.To, err = e.Repo.With(now, edits)
-	return m, err
+	return &core.Move{Base: now, From: now, To: to}, nil
+}
+
+// edited gives a world with a change of the plan in it, and its files. What the plan is to say of
+// the resume goes with the first that changes it.
+func (e *Engine) edited(w core.World, change core.Change) (core.World, []core.Edit, error) {
+	edits, err := e.record(e.Repo.FS(w), change)
+	if err != nil || len(edits) == 0 {
+		return w, nil, err
+	}
+	if e.resumed != nil {
+		said, err := e.record(e.Repo.FS(w), *e.resumed)
+		if err != nil {
+			return w, nil, err
+		}
+		if w, err = e.Repo.With(w, said); err != nil {
+			return w, nil, err
+		}
+		if edits, err = e.record(e.Repo.FS(w), change); err != nil {
+			return w, nil, err
+		}
+	}
+	w, err = e.Repo.With(w, edits)
+	return w, edits, err
 }
 
 // title gives what a plan calls a step.
@@ -327,34 +549,44 @@ func title(steps []core.Step, id string) string {
 	return ""
 }
 
-// mark completes a move to a world in which the plan gives a step a status.
+// mark completes a move to a world in which the plan gives a step a status. Files of the plan in
+// which the user has changes that are not committed are committed without those.
 func (e *Engine) mark(m *core.Move, change core.SetStatus) error {
 	head, err := e.Repo.Head()
 	if err != nil {
 		return err
 	}
-	alike, err := e.Repo.Alike(m.To, core.World(head.Tree))
+	if m.To, _, err = e.edited(m.To, change); err != nil {
+		return err
+	}
+	changes, err := e.Repo.Diff(m.Base, m.To)
 	if err != nil {
 		return err
 	}
-	edits, err := e.record(e.Repo.FS(m.To), change)
-	if err != nil {
-		return err
-	}
-	if m.To, err = e.Repo.With(m.To, edits); err != nil {
-		return err
-	}
-	if !alike {
-		if edits, err = e.record(e.Repo.FS(core.World(head.Tree)), change); err != nil {
-			return nil //nolint:nilerr // the commit has no plan, or one without the step
+	apart := false
+	for _, c := range changes {
+		if e.inPlan(c.Path) && !apart {
+			in, err := e.Repo.Entry(core.World(head.Tree), c.Path)
+			if err != nil {
+				return err
+			}
+			apart = in != c.Old && in.ID != ""
 		}
+	}
+	if !apart {
+		return nil
+	}
+	_, edits, err := e.edited(core.World(head.Tree), change)
+	if err != nil {
+		return nil //nolint:nilerr // the commit has no plan, or one without the step
 	}
 	m.Own, err = e.Repo.Blobs(edits)
 	return err
 }
 
 // adopt takes a step as done without an attempt: the plan, or a person, says so.
-func (e *Engine) adopt(ctx context.Context, step string, steps []core.Step) error {
+func (e *Engine) adopt(ctx context.Context, d core.AdoptStep, steps []core.Step) error {
+	step := d.Step
 	now, err := e.now(ctx)
 	if err != nil {
 		return err
@@ -363,8 +595,8 @@ func (e *Engine) adopt(ctx context.Context, step string, steps []core.Step) erro
 	if first := e.state().Step(step).First; first.Step != "" { // with what was begun
 		before = first.Before
 	}
-	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Done, After: now, Why: "the plan calls it done"}
-	if end.Move, err = e.done(ctx, step, steps, before, now, now, core.Finished); err != nil {
+	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Done, After: now, Why: cmp.Or(d.Why, "the plan calls it done")}
+	if end.Move, end.Reopens, err = e.done(ctx, core.SetStatus{Step: step, Status: core.Finished, Why: d.Why, Commit: d.Commit}, steps, before, now, now); err != nil {
 		return err
 	}
 	if end.Move.Base == end.Move.To {
@@ -374,7 +606,7 @@ func (e *Engine) adopt(ctx context.Context, step string, steps []core.Step) erro
 }
 
 // undo opens a step again, and takes its own difference out of the project.
-func (e *Engine) undo(ctx context.Context, d core.UndoStep) error {
+func (e *Engine) undo(ctx context.Context, d core.UndoStep, keep ...string) error {
 	now, err := e.Repo.Take(ctx)
 	if err != nil {
 		return err
@@ -390,18 +622,57 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep) error {
 		if past.First.Step != "" {
 			before, after = past.First.Before, now
 		}
-		var torn []string
-		if m.To, torn, err = e.Repo.Merge(ctx, after, now, before, e.plan()); err != nil {
+		var torn, except []string
+		if !e.folder(now) { // of a list only the mark goes, which follows
+			except = []string{e.plan()}
+		}
+		if m.To, torn, err = e.Repo.Merge(ctx, after, now, before, except...); err != nil {
 			return err
 		}
 		if len(torn) > 0 {
 			return fmt.Errorf("%w: %q", ErrTorn, torn)
 		}
+		if m.To, err = e.Repo.Only(m.To, now, e.inRepo(keep)); err != nil {
+			return err
+		}
 	}
-	if err := e.mark(m, core.SetStatus{Step: d.Step, Status: core.Todo, Why: d.Why}); err != nil {
+	for _, name := range d.Away {
+		if m.To, err = e.Repo.Without(m.To, path.Join(e.below, name)); err != nil {
+			return err
+		}
+	}
+	if open, err := e.isOpen(m.To, d.Step); err != nil {
 		return err
+	} else if !open || d.Keep {
+		if err := e.mark(m, core.SetStatus{Step: d.Step, Status: core.Todo, Why: d.Why}); err != nil {
+			return err
+		}
 	}
 	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Keep: d.Keep, Move: m}})
+}
+
+// folder reports whether the plan is one, with work of its steps in it.
+func (e *Engine) folder(w core.World) bool {
+	info, err := fs.Stat(e.Repo.FS(w), e.plan())
+	return err == nil && info.IsDir()
+}
+
+// isOpen reports whether the plan calls a step open in a world.
+func (e *Engine) isOpen(w core.World, step string) (bool, error) {
+	steps, err := e.steps(e.Repo.FS(w))
+	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step })
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return i >= 0 && !steps[i].Status.Closed() && steps[i].Status != core.Doing, err
+}
+
+// inRepo gives files of the project as worlds name them.
+func (e *Engine) inRepo(names []string) (out []string) {
+	for _, name := range names {
+		out = append(out, path.Join(e.below, name))
+	}
+	return out
 }
 
 // ErrTorn is given for an undo of lines that were changed since.
@@ -414,13 +685,13 @@ func (e *Engine) ask(a core.AskPerson) error {
 	if n := e.state().Step(d.Step).Attempts; d.Facts.Words == "" && n > 0 {
 		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
 	}
-	id := e.questionID()
-	if a.Of != nil && a.Of.Lapses {
-		id = a.Of.ID
-	}
-	_, err := e.append(core.Record{Ask: &core.Ask{ID: id, Divergence: d, Of: a.Of}})
+	_, err := e.append(core.Record{Ask: &core.Ask{ID: e.state().AskID(a), Divergence: d, Of: a.Of}})
 	if err == nil {
-		e.Tell(Progress{Kind: Question, Step: d.Step, Text: d.Says + "; " + d.Shows})
+		text := d.Says + "; " + d.Shows
+		if a.Of != nil {
+			text = a.Of.Text
+		}
+		e.Tell(Progress{Kind: Question, Step: d.Step, Text: text})
 	}
 	return err
 }

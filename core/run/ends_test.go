@@ -21,8 +21,7 @@ import (
 	"reprise/core/run"
 )
 
-// What cannot be bound begins nothing; what cannot be started has failed at once, with the
-// reason; a limit of a plain command rests, and counts for nothing.
+// What cannot be bound begins nothing; what cannot be started rests with the reason; a limit of a plain command rests, and counts for nothing.
 func TestEnds_without_work(t *testing.T) {
 	for name, c := range map[string]struct {
 		work                     func(context.Context, run.Assignment) (agent.Agent, agent.Job, error)
@@ -34,7 +33,7 @@ func TestEnds_without_work(t *testing.T) {
 		}, rests: "no agent is configured"},
 		"not there": {work: func(context.Context, run.Assignment) (agent.Agent, agent.Job, error) {
 			return script.New(script.Options{}), agent.Job{Env: os.Environ(), Command: []string{"no-such-program"}}, nil
-		}, rests: "question", attempts: 2, failures: 2},
+		}, rests: "no-such-program", attempts: 1},
 		"a limit whose end nobody knows": {work: asks("exit 75", os.Environ()), rests: "exit code 75", attempts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,10 +187,10 @@ func TestCheck(t *testing.T) {
 type checked struct{ core.Convention }
 
 // Load wants a check of every step.
-func (c checked) Load(fsys fs.FS, plan string) ([]core.Step, error) {
-	steps, err := c.Convention.Load(fsys, plan)
-	for i := range steps {
-		steps[i].Verify = true
+func (c checked) Load(fsys fs.FS, plan string) (core.Shape, error) {
+	shape, err := c.Convention.Load(fsys, plan)
+	for i := range shape.Steps {
+		shape.Steps[i].Verify = true
 	}
-	return steps, err
+	return shape, err
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +27,7 @@ const slack = 2 * time.Second
 
 // look makes the view that Next decides from.
 func (e *Engine) look(ctx context.Context) (core.View, error) {
-	v := core.View{State: e.state(), Tries: e.Tries, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Stop: e.stop, Busy: e.Repo.Busy()}
+	v := core.View{State: e.state(), Tries: e.Tries, Cuts: e.Cuts, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Stop: e.stop, Busy: e.Repo.Busy()}
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
@@ -42,7 +44,14 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 		v.Busy = err.Error()
 	}
 	var err error
-	if v.Steps, err = e.steps(os.DirFS(e.Repo.Top)); err != nil {
+	v.Shape, err = e.shape(os.DirFS(e.Repo.Top))
+	if errors.Is(err, fs.ErrNotExist) && len(e.state().Steps) > 0 {
+		v.Gone, err = "its plan "+e.state().Run.Plan+" is not there any more", nil
+	}
+	if err != nil {
+		return v, err
+	}
+	if err := e.passing(&v); err != nil {
 		return v, err
 	}
 	v.Looks = map[string]*core.Look{}
@@ -52,6 +61,29 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 		}
 	}
 	return v, nil
+}
+
+// passing adds the steps of attempts that the plan had only as long as they were the next thing
+// to do, and that are over by its files.
+func (e *Engine) passing(v *core.View) error {
+	for _, open := range e.state().Open {
+		is := func(s core.Step) bool { return s.ID == open.Step }
+		if slices.ContainsFunc(v.Steps, is) {
+			continue
+		}
+		was, err := e.steps(e.Repo.FS(open.Before))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the plan is newer than the attempt
+		}
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(was, is); i >= 0 && was[i].Passing {
+			was[i].Status = core.Finished
+			v.Steps = append(v.Steps, was[i])
+		}
+	}
+	return nil
 }
 
 // where says how the project's branch stands to that of the run.
@@ -81,6 +113,9 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 // lookAt looks at an attempt: is it alive, how did it end, what did it change, and what of
 // that is not its work.
 func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step) (*core.Look, error) {
+	if open.Inner != "" {
+		return e.lookInto(ctx, open)
+	}
 	a := e.attempt(open)
 	l := &core.Look{Step: open.Step, Seen: e.seen[a], Base: open.Before}
 	result, ended := a.Result()
@@ -129,7 +164,29 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
 		step = steps[i]
 	}
-	l.Judges = step.Judges
+	l.Judges, l.Passed = step.Judges, l.Ticked && step.Passing
+	if l.Missing, err = e.missing(repo, open, l.Now, step.Leaves); err != nil {
+		return nil, err
+	}
+	folder, marked := e.folder(l.Now), map[string]world.Entry{}
+	if m := open.Move; m != nil && folder { // what we wrote there ourselves when it began
+		ours, err := e.Repo.Diff(m.From, m.To)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range ours {
+			marked[c.Path] = c.New
+		}
+	}
+	for _, c := range changes {
+		switch {
+		case slices.Contains(l.Foreign, c.Path):
+		case !e.inPlan(c.Path):
+			l.Changed = true
+		case (folder || step.Named) && (marked[c.Path].ID == "" || marked[c.Path] != c.New): // a list of tasks has nothing but marks
+			l.Wrote = true
+		}
+	}
 	e.ended(l, result, ended)
 	l.Verified, l.Check = a.Checked(string(l.Now))
 	// Whoever continues the session knows the results that it has.
@@ -142,15 +199,75 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 			return nil, err
 		}
 	}
-	l.Changed = slices.ContainsFunc(changes, func(c world.Change) bool { return c.Path != e.plan() && !slices.Contains(l.Foreign, c.Path) })
+	if e.Judge != nil && len(l.Missing) == 0 && (l.Proved() || len(l.Questions) > 0) {
+		if err := e.judge(repo, l, open, result); err != nil {
+			return nil, err
+		}
+	}
 	return l, nil
+}
+
+// missing tells which of the files that a step must leave are not there where it worked, or are
+// what they were before. Ones that git ignores count, and ones outside of the project do not.
+func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, files []core.File) (out []string, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(filepath.Join(repo.Top, filepath.FromSlash(e.below)))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for _, f := range files {
+		switch info, err := root.Stat(filepath.FromSlash(f.Path)); {
+		case errors.Is(err, fs.ErrNotExist):
+			out = append(out, f.Path+" is not there")
+		case err != nil:
+			out = append(out, f.Path+" cannot be read: "+err.Error())
+		case info.IsDir():
+			if list, err := fs.ReadDir(root.FS(), f.Path); err != nil || len(list) == 0 {
+				out = append(out, f.Path+" is a folder with nothing in it")
+			}
+		case f.Changed:
+			was, err := e.Repo.Entry(open.Before, path.Join(e.below, f.Path))
+			if err != nil {
+				return nil, err
+			}
+			if is, err := e.Repo.Entry(now, path.Join(e.below, f.Path)); err != nil || is == was {
+				out = append(out, strings.TrimSuffix(f.Path+" is what it was before; "+f.Lacks, "; "))
+			}
+		}
+	}
+	return out, nil
+}
+
+// judge asks the convention what it makes of an attempt.
+func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, r hands.Result) (err error) {
+	j := Judged{Step: open.Step, Attempt: open.Attempt, Result: r.Result}
+	if j.Before, err = e.sub(e.Repo.FS(open.Before)); err != nil {
+		return err
+	}
+	if j.Now, err = e.sub(e.Repo.FS(l.Now)); err != nil {
+		return err
+	}
+	said, err := e.Config.Judge(j)
+	if err != nil || said == nil {
+		return err
+	}
+	if l.Missing, err = e.missing(repo, open, l.Now, said.Leaves); err != nil || len(l.Missing) > 0 {
+		return err
+	}
+	if l.Judged = said; len(said.Questions) > 0 {
+		l.Questions = said.Questions
+	}
+	return nil
 }
 
 // endings are how agents end, by what is known of their sessions. What is not here is not known.
 var endings = map[agent.Outcome]core.Ending{
-	agent.Done: core.Well, agent.Failed: core.Badly, agent.Refused: core.Badly, agent.NotStarted: core.Badly, agent.NeedsPerson: core.Well,
+	agent.Done: core.Well, agent.Failed: core.Badly, agent.Refused: core.Badly, agent.NotStarted: core.Unable, agent.NeedsPerson: core.Well,
 	agent.NeedsSetup: core.Unable, agent.Limited: core.Badly, agent.OutOfContext: core.Full, agent.SessionNotFound: core.Full,
-	agent.Killed: core.Killed, agent.TimedOut: core.Killed, agent.Stopped: core.Asked,
+	agent.Killed: core.Killed, agent.TimedOut: core.Late, agent.Stopped: core.Asked,
 }
 
 // ended says how the agent of an attempt ended, and what it says of its work: by the last event
@@ -175,6 +292,8 @@ func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
 		return !slices.ContainsFunc(answers, func(s core.Said) bool { return s.Question == q.Text })
 	}):
 		l.Word = true // it did without what a person answered already
+	case r.Outcome == agent.NeedsPerson && reply.Outcome == "done" && r.Exit == 0 && r.Signal == "" && e.Judge != nil:
+		l.Word, l.Nothing = true, reply.Nothing || l.Judges // done, with questions: its convention says what that means
 	case r.Outcome == agent.NeedsPerson:
 		l.Questions = r.Questions
 	case reply.Outcome == "blocked": // only a person can help
@@ -183,7 +302,7 @@ func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
 		l.End, l.Why = core.Badly, cmp.Or(reply.Summary, "its agent says that it failed")
 	case l.End == core.Badly:
 	case reply.Outcome == "done":
-		l.Word, l.Nothing = true, reply.Nothing
+		l.Word, l.Nothing = true, reply.Nothing || l.Judges
 	case r.Outcome == agent.Done:
 		l.Word = r.Says != agent.SaysNothing
 		l.Nothing = r.Says == agent.SaysExit && l.Judges // a command that only judges says so by its end
@@ -198,7 +317,7 @@ func (e *Engine) powerCut(open *core.Start) bool { return open.Boot != "" && ope
 // calls so since the attempt began.
 func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Change) (own bool, others []string, err error) {
 	var was []core.Step
-	if slices.ContainsFunc(changes, func(c world.Change) bool { return c.Path == e.plan() }) {
+	if slices.ContainsFunc(changes, func(c world.Change) bool { return e.inPlan(c.Path) }) {
 		if was, err = e.steps(e.Repo.FS(open.Before)); errors.Is(err, fs.ErrNotExist) {
 			err = nil // the plan is newer than the attempt
 		}
@@ -227,6 +346,16 @@ func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a 
 			last = e.Booted
 		}
 		l.Foreign = e.Repo.ChangedAfter(changes, last)
+		if m := open.Move; m != nil { // what its beginning wrote is ours, also where the next engine made that
+			ours, err := e.Repo.Diff(m.From, m.To)
+			if err != nil {
+				return err
+			}
+			l.Foreign = slices.DeleteFunc(l.Foreign, func(name string) bool {
+				own := slices.IndexFunc(ours, func(c world.Change) bool { return c.Path == name })
+				return own >= 0 && slices.ContainsFunc(changes, func(c world.Change) bool { return c.Path == name && c.New == ours[own].New })
+			})
+		}
 	}
 	if e.below != "" { // what lies beside the run's folder is its work only if its agent says so
 		for _, c := range changes {
@@ -253,7 +382,13 @@ func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a 
 			}
 		}
 	}
-	base, err := e.Repo.Only(l.Base, l.Now, append(l.Foreign, e.plan()))
+	apart := slices.Clone(l.Foreign)
+	for _, c := range changes {
+		if e.inPlan(c.Path) {
+			apart = append(apart, c.Path)
+		}
+	}
+	base, err := e.Repo.Only(l.Base, l.Now, apart)
 	if err != nil {
 		return err
 	}

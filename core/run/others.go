@@ -5,8 +5,10 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"reprise/core"
@@ -17,17 +19,12 @@ import (
 // findOthers opens the other runs of this checkout that have an attempt without an end. While
 // this engine has the project no run begins another one.
 func (e *Engine) findOthers() error {
-	runs := filepath.Dir(e.dir)
-	list, err := os.ReadDir(runs)
+	dirs, err := runDirs(e.Repo.Top)
 	if err != nil {
-		if os.IsNotExist(err) {
-			err = nil
-		}
 		return err
 	}
-	for _, entry := range list {
-		dir := filepath.Join(runs, entry.Name())
-		if dir == e.dir || !entry.IsDir() {
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if dir == e.dir {
 			continue
 		}
 		state, err := journal.Peek(dir)
@@ -35,14 +32,17 @@ func (e *Engine) findOthers() error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("run %s: %w", entry.Name(), err)
+			return fmt.Errorf("run %s: %w", filepath.Base(dir), err)
 		}
-		if len(state.Open) == 0 {
+		if !slices.ContainsFunc(state.Open, func(s *core.Start) bool { return s.Inner == "" }) {
 			continue
 		}
-		other := &Engine{Config: e.Config, Repo: e.Repo, below: e.below, dir: dir, seen: map[hands.Attempt]bool{}}
+		other := &Engine{Config: e.Config, Repo: e.Repo, below: dirs[dir], dir: dir, seen: map[hands.Attempt]bool{}}
 		other.Used, other.Budget, other.Recorded = nil, nil, nil // they are of this run
 		other.Run, other.Plan = state.Run.Run, state.Run.Plan
+		if other.Judge = nil; e.Other != nil {
+			other.Convention, other.Judge = e.Other(state.Run)
+		}
 		other.Journal = &journal.Journal{State: state}
 		e.Repo.Always = append(e.Repo.Always, other.plan())
 		e.others = append(e.others, other)

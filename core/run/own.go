@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (e *Engine) startOwn(ctx, stop context.Context, step core.Step, past *core.
 	if err != nil {
 		return err
 	}
-	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Head: head.Head, Place: past.First.Place, Boot: e.Boot}
+	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Head: head.Head, Place: past.First.Place, Boot: e.Boot, Again: past.Done}
 	var repo *world.Repo
 	if s.Place != core.Here {
 		s.Before, s.Head = past.First.Before, past.First.Head
@@ -77,6 +78,9 @@ func (e *Engine) landing(ctx context.Context, l *core.Look, open *core.Start) (e
 	if l.From, err = e.Repo.Take(ctx); err != nil {
 		return err
 	}
-	l.To, l.Torn, err = e.Repo.Merge(ctx, l.Base, l.From, l.Now, slices.Clone(e.Repo.Always)...)
+	plans := slices.DeleteFunc(slices.Clone(e.Repo.Always), func(name string) bool {
+		return slices.ContainsFunc(e.Leaves, func(left string) bool { return name == path.Join(e.below, left) })
+	})
+	l.To, l.Torn, err = e.Repo.Merge(ctx, l.Base, l.From, l.Now, plans...)
 	return err
 }

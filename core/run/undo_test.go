@@ -114,7 +114,7 @@ func TestUndo_refuses_lines_that_were_changed_since(t *testing.T) {
 
 func TestAgain_begins_the_step_in_the_world_before_it(t *testing.T) {
 	e, dir := worked(t, 1, `echo half >>half; git push -q nowhere main 2>/dev/null; kill -9 -$$; kill -9 $$`)
-	work(t, e, "question q3 is open")
+	work(t, e, "is open")
 	q := e.Journal.State.Asked
 	if q == nil || len(q.Facts.Outside) != 1 || q.Facts.Stat != "1 added, 0 changed, 0 removed" {
 		t.Fatalf("%+v", q)

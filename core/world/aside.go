@@ -28,14 +28,8 @@ func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string
 	sizes := map[string][]string{} // new files by the first folder below which all is new
 	for _, c := range changes {
 		switch {
-		case slices.Contains(r.Always, c.Path):
-			out, err := r.ignores(ctx, c.Path)
-			if err != nil {
-				return nil, nil, err
-			}
-			if out {
-				ignored = append(ignored, c.Path)
-			}
+		case r.always(c.Path):
+			ignored = append(ignored, c.Path)
 		case c.Old.none() && secret(c.Path):
 			secrets = append(secrets, c.Path)
 		case c.New.large():
@@ -44,6 +38,9 @@ func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string
 			folder, _, _ := strings.Cut(c.Path, "/")
 			sizes[folder] = append(sizes[folder], c.Path)
 		}
+	}
+	if ignored, err = r.ignores(ctx, ignored); err != nil {
+		return nil, nil, err
 	}
 	for folder, list := range sizes {
 		size := int64(0)
@@ -130,20 +127,25 @@ func (r *Repo) inside(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// ignores reports whether git ignores a file and does not know it.
-func (r *Repo) ignores(ctx context.Context, name string) (bool, error) {
+// ignores gives those files that git ignores and does not know.
+func (r *Repo) ignores(ctx context.Context, names []string) (out []string, err error) {
 	staged, err := r.Staged(ctx)
 	if err != nil || r.private {
-		return false, err
+		return nil, err
 	}
-	if e, err := r.Entry(staged, name); err != nil || !e.none() {
-		return false, err
+	names = slices.DeleteFunc(names, func(name string) bool {
+		e, failed := r.Entry(staged, name)
+		err = errors.Join(err, failed)
+		return !e.none()
+	})
+	if err != nil || len(names) == 0 {
+		return nil, err
 	}
-	_, err = r.git(ctx, users, nil, "check-ignore", "-q", "--", name)
+	said, err := r.git(ctx, users, []byte(strings.Join(names, "\x00")+"\x00"), "check-ignore", "-z", "--stdin")
 	if failed, ok := ended(err); ok && failed == 1 {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil, err
+	return strings.FieldsFunc(string(said), func(c rune) bool { return c == 0 }), err
 }
 
 // secret reports whether a file is one that people keep passwords and keys in.

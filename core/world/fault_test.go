@@ -105,7 +105,7 @@ func TestGit_that_fails(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil || calls < 15 {
+	if err != nil || calls < 10 { // how many it is depends on times of files
 		t.Fatalf("%d calls, %v", calls, err)
 	}
 	failed := 0
@@ -157,7 +157,6 @@ func TestObjects_that_are_missing(t *testing.T) {
 		"diff":    func() (any, error) { return r.Diff(mine, theirs) },
 		"whole":   func() (any, error) { return nil, r.Whole(mine, theirs) },
 		"entry":   func() (any, error) { return r.Entry(mine, "d/e/f") },
-		"alike":   func() (any, error) { return r.Alike(mine, theirs) },
 		"only":    func() (any, error) { return r.Only(mine, theirs, []string{"sub/m", "d/e/f"}) },
 		"with":    func() (any, error) { return r.With(mine, []core.Edit{{Path: "d/e/f", Data: []byte("w")}}) },
 		"file":    func() (any, error) { return fs.ReadFile(r.FS(mine), "d/e/f") },

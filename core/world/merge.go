@@ -22,7 +22,7 @@ func (r *Repo) Merge(ctx context.Context, base, mine, theirs core.World, except 
 	}
 	files, torn := map[string]Entry{}, []string(nil)
 	for _, c := range changes {
-		if slices.Contains(except, c.Path) {
+		if slices.ContainsFunc(except, func(of string) bool { return Below(c.Path, of) }) {
 			continue
 		}
 		now, err := r.Entry(mine, c.Path)

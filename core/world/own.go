@@ -30,11 +30,23 @@ func (r *Repo) ownRepo(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err := r.command(ctx, r.Top, r.env(users), nil, "config", "--list", "-z")
+	out, err := r.command(ctx, r.Top, r.env(users), nil, "config", "--show-scope", "--list", "-z")
 	if err != nil {
 		return err
 	}
-	r.want = r.demanded(string(out))
+	var settings []string
+	words := strings.Split(string(out), "\x00")
+	for i := 0; i+1 < len(words); i += 2 {
+		settings = append(settings, words[i+1])
+		// A driver that the project's own config names does not exist, and who looks runs none.
+		if key, _, _ := strings.Cut(words[i+1], "\n"); words[i] != "local" && words[i] != "worktree" && !r.looking && strings.HasPrefix(key, "filter.") {
+			if at := strings.LastIndexByte(key, '.'); at > len("filter.") && (key[at:] == ".clean" || key[at:] == ".process") {
+				r.drivers = append(r.drivers, key[len("filter."):at])
+			}
+		}
+	}
+	r.filters = len(r.drivers) > 0
+	r.want = r.demanded(strings.Join(settings, "\x00"))
 	var config strings.Builder
 	config.WriteString("[core]\n\tbare = false\n")
 	if r.idLen == 64 {
@@ -42,7 +54,7 @@ func (r *Repo) ownRepo(ctx context.Context) error {
 	} else {
 		config.WriteString("\trepositoryformatversion = 0\n")
 	}
-	for setting := range strings.SplitSeq(string(out), "\x00") {
+	for _, setting := range settings {
 		key, value, _ := strings.Cut(setting, "\n")
 		if plain[key] {
 			fmt.Fprintf(&config, "\t%s = %s\n", strings.TrimPrefix(key, "core."), quoted(value))
@@ -62,17 +74,7 @@ func (r *Repo) ownRepo(ctx context.Context) error {
 			return err
 		}
 	}
-	out, err = r.git(ctx, ours, nil, "config", "--name-only", "-z", "--get-regexp", `^filter\..*\.(clean|process)$`)
-	if status, failed := ended(err); failed && status == 1 {
-		return nil
-	}
-	for key := range strings.SplitSeq(string(out), "\x00") {
-		if i := strings.LastIndexByte(key, '.'); i > len("filter.") {
-			r.drivers = append(r.drivers, key[len("filter."):i])
-		}
-	}
-	r.filters = r.filters || len(r.drivers) > 0
-	return err
+	return nil
 }
 
 // filtered gives those files that go through a filter that only the project's own config

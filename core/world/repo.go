@@ -58,6 +58,7 @@ type Repo struct {
 	unsynced  *atomic.Bool    // something was written that a power cut may take; shared with the slots
 	fresh     map[string]bool // the objects that we wrote into our store since the last Sync
 
+	seen   core.World // what who looks took first
 	last   core.World // the tree of our index; empty if not known
 	staged core.World // the tree of the user's index, as long as the file has this stamp
 	stamp  string
@@ -98,7 +99,7 @@ func Look(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	r.own = temp
-	if err := r.find(ctx, dir); err == nil {
+	if err = r.find(ctx, dir); err == nil {
 		err = errors.Join(os.Mkdir(filepath.Join(temp, "objects"), 0o700), os.Mkdir(filepath.Join(temp, "tmp"), 0o700), r.begin(ctx))
 	}
 	if err != nil {
@@ -107,8 +108,7 @@ func Look(ctx context.Context, dir string) (*Repo, error) {
 	}
 	// What the engine's index knows need not be read again.
 	if data, err := os.ReadFile(filepath.Join(r.Top, Folder, "worlds", "index")); err == nil {
-		err = os.WriteFile(r.index(), data, 0o600)
-		if err != nil {
+		if err = os.WriteFile(r.index(), data, 0o600); err != nil {
 			r.Close()
 			return nil, err
 		}

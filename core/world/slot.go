@@ -36,7 +36,7 @@ func (r *Repo) Slot(ctx context.Context, name string) (*Repo, error) {
 		}
 	}
 	s := *r
-	s.Top, s.indexName, s.last, s.staged, s.stamp, s.slots = top, "index."+name, "", "", "", nil
+	s.Top, s.indexName, s.seen, s.last, s.staged, s.stamp, s.slots = top, "index."+name, "", "", "", "", nil
 	out, err := r.command(ctx, top, clean(r.environ), nil, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, err
@@ -68,7 +68,11 @@ func (r *Repo) Reset(ctx context.Context, head HeadNow, from *Repo) error {
 	if _, err := r.git(ctx, users, nil, "read-tree", "--reset", "HEAD"); err != nil {
 		return err
 	}
+	var files []string
 	for _, name := range from.Always {
+		files = append(files, from.filesOf(name)...)
+	}
+	for _, name := range files {
 		e, err := r.Entry(core.World(head.Tree), name)
 		if err != nil {
 			return err

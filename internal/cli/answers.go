@@ -13,7 +13,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// Said are the flags that give an answer. The fleet's program uses them too.
+// Said are the flags that give an answer.
 type Said struct {
 	Question, Text, File string
 	Option               int

@@ -30,7 +30,6 @@ type statusFlags struct {
 	short, known, remember bool
 	list                   []settings.Seen
 	apart                  bool // it covers several projects
-	fleet                  *report.Fleet
 }
 
 func (a *app) newStatus() *cobra.Command {
@@ -111,16 +110,7 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 		// Each command gets the folder of the project it is about.
 		a.around, a.site, flags.apart = "", site{}, true
 	}
-	if a.json && !apart {
-		flags.fleet = a.fleet(ctx, found.Root)
-	}
-	if err := a.showStatus(found, flags); err != nil || apart || a.json {
-		return err
-	}
-	if f := a.fleet(ctx, found.Root); f != nil {
-		a.page(a.out).fleet(f)
-	}
-	return nil
+	return a.showStatus(found, flags)
 }
 
 // together judges the projects in several folders, each separately and only once, by
@@ -205,7 +195,6 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	for i, r := range found.Runs {
 		doc.Runs[i].Says = nextWords(r, found.Decisions[r])
 	}
-	doc.Fleet = flags.fleet
 	if flags.cost {
 		costs(found, doc.Runs)
 	}
@@ -326,7 +315,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	a.closely()
 	root, below := project.Locate(dir)
-	opts.Distrusts, opts.OnServer = a.distrusts(root), a.onServer(ctx, root)
+	opts.Distrusts = a.distrusts(root)
 	found, err := a.judge(ctx, dir, opts)
 	if err != nil {
 		return err

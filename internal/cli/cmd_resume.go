@@ -126,7 +126,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 	p := s.page(s.out)
 	switch {
 	case len(list) == 0:
-		s.came(found.Result.Idle().Worse(worst(contested(found))))
+		s.came(found.Nothing().Worse(worst(contested(found))))
 		if s.json {
 			return nil, nil, s.writeLine(s.noWork(found.Findings))
 		}
@@ -184,7 +184,7 @@ func (s *job) noWork(about []reprise.Finding) report.Summary {
 // lookUp judges the project; from is the step to restart at. It first waits for what a
 // dead engine left running, except for commands that only read.
 func (s *job) lookUp(from string) (*project.Judgement, error) {
-	opts := project.JudgeOptions{Full: true, From: from, Adopt: s.flags.adopt, OnServer: s.onServer(s.ctx, s.root)}
+	opts := project.JudgeOptions{Full: true, From: from, Adopt: s.flags.adopt}
 	found, err := s.judge(s.ctx, s.root, opts)
 	orphaned := func(r *reprise.Run) bool {
 		return r.Owner != nil && r.Owner.Orphan || r.Holder != nil && r.Holder.Orphan
@@ -206,21 +206,10 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 	return s.judge(s.ctx, s.root, opts)
 }
 
-// unfetched refuses to do what a run that only the fleet's server tells of may do as well.
-func unfetched(found *project.Judgement, what string, concerns func(reprise.Finding) bool) error {
-	if i := slices.IndexFunc(found.Unfetched, concerns); i >= 0 {
-		return fail(exitBlocked, found.Unfetched[i].Hint, "%s: %s", what, found.Unfetched[i].Message)
-	}
-	return nil
-}
-
 // resume works on one run: it asks what must be asked, works, and reports the result.
 func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
 	s.about(j.run, j.name)
 	if err := j.as("resume", flags.digest); err != nil {
-		return err
-	}
-	if err := unfetched(found, "resume "+j.name, func(f reprise.Finding) bool { return f.Subject == j.run.ID }); err != nil {
 		return err
 	}
 	choice, mode := flags.choice(), flags.modeOf(j.run.Mode)

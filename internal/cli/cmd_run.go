@@ -129,14 +129,6 @@ func isID(id string) bool {
 	return (unicode.IsLetter(first) || unicode.IsDigit(first)) && !odd && fs.ValidPath(id) && len(id) <= longestID
 }
 
-// CheckID refuses a text that cannot be the name of a run of a kind or a workflow file.
-func CheckID(what, id string) error {
-	if slices.Contains(startable(), what) && isID(id) || flow.IsName(id) {
-		return nil
-	}
-	return badID(what, id)
-}
-
 func badID(what, id string) error {
 	short := []rune(id)
 	return fail(exitUsage, flow.NameForm, "run %s: --id is %q, which cannot be the name of a run", what, string(short[:min(len(short), 60)]))
@@ -269,13 +261,6 @@ func (s *job) begin(b beginning) error {
 		return s.insteadOfSecond(list[0], found)
 	case len(list) > 1:
 		return s.several("resume", list)
-	}
-	if err := unfetched(found, "run "+cmp.Or(b.file, string(b.kind)), func(reprise.Finding) bool { return true }); err != nil {
-		return err
-	}
-	if m := found.Away(b.kind, *b.goal, b.file); m != nil {
-		words, way := project.OnFleet(m, m.Run)
-		return fail(exitBlocked, way+"; --id NAME begins another one here", "run %s: %s is such a run: %s; a second one would do its work twice", cmp.Or(b.file, string(b.kind)), m.Run, words)
 	}
 	e, err := s.engine(s.flags.modeOf(""))
 	if err != nil {

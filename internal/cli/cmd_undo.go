@@ -47,7 +47,7 @@ func (a *app) newUndo() *cobra.Command {
 
 func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upkeep.UndoChoice) error {
 	if strings.Contains(id, "@") {
-		return a.undoWorlds(ctx, flags, id)
+		return a.undoWorlds(ctx, flags, id, choice)
 	}
 	t := a.tender(flags)
 	list, unread := t.Snapshots()
@@ -89,8 +89,8 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, choice upk
 	if i < 0 && unread != nil {
 		return unread
 	}
-	if i < 0 {
-		return fail(exitUsage, "`reprise undo` lists them", "no snapshot is called %q", id)
+	if i < 0 { // the name of a run stands for the last time that it was taken up
+		return a.undoWorlds(ctx, flags, id, choice)
 	}
 	for i, name := range choice.Keep {
 		choice.Keep[i] = path.Clean(filepath.ToSlash(name))
@@ -174,7 +174,7 @@ func (a *app) undoer(flags upkeepFlags) *engine.Engine {
 }
 
 // undoWorlds takes back what was finished of a run since it was taken up.
-func (a *app) undoWorlds(ctx context.Context, flags upkeepFlags, id string) error {
+func (a *app) undoWorlds(ctx context.Context, flags upkeepFlags, id string, choice upkeep.UndoChoice) error {
 	dir, err := filepath.Abs(flags.dir)
 	if err != nil {
 		return err
@@ -182,19 +182,28 @@ func (a *app) undoWorlds(ctx context.Context, flags upkeepFlags, id string) erro
 	flags.dir = dir
 	e := a.undoer(flags)
 	all, unread := e.TakenUp()
-	i := slices.IndexFunc(all, func(t engine.Taken) bool { return t.ID == id })
+	i := slices.IndexFunc(all, func(t engine.Taken) bool { return t.ID == id || t.Ref.ID == id || strings.HasPrefix(t.Ref.ID, id+"-") })
 	if i < 0 && unread != nil {
 		return unread
 	}
 	if i < 0 {
-		return fail(exitUsage, "`reprise undo` lists them", "no moment is called %q", id)
+		return fail(exitUsage, "`reprise undo` lists them", "no snapshot is called %q", id)
 	}
-	steps, files, err := e.UndoSince(ctx, all[i], true)
+	for i, name := range choice.Keep {
+		choice.Keep[i] = path.Clean(filepath.ToSlash(name))
+	}
+	steps, files, err := e.UndoSince(ctx, all[i], choice.Keep, true)
 	if err != nil {
 		return err
 	}
+	for _, name := range choice.Keep {
+		if !slices.Contains(files, name) {
+			return fail(exitUsage, "`"+commandWords([]string{"reprise", "undo", all[i].ID, "--dry-run"})+"` lists what would change", "undo %s would not change %s", all[i].ID, name)
+		}
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(choice.Keep, f) })
 	doc := report.Undo{
-		Schema: report.UndoSchema, Root: flags.dir, Changed: report.List(files), Archived: []string{}, AtWork: []string{}, Kept: []string{}, Notes: []string{},
+		Schema: report.UndoSchema, Root: flags.dir, Changed: report.List(files), Archived: []string{}, AtWork: []string{}, Kept: report.List(choice.Keep), Notes: []string{},
 		Snapshots: []report.SnapshotLine{},
 	}
 	return a.tend(ctx, flags, tending{
@@ -206,11 +215,15 @@ func (a *app) undoWorlds(ctx context.Context, flags upkeepFlags, id string) erro
 			}
 			p.some("  take back ", steps)
 			p.some("  in ", files)
+			if len(files) > 0 && len(choice.Keep) == 0 {
+				p.line("What changed while the run's agents were at work counts as the run's.")
+				p.line("`reprise undo %s --keep FILE` leaves a file of yours as it is.", all[i].ID)
+			}
 		},
 		do: func() (string, error) {
-			steps, _, err := e.UndoSince(ctx, all[i], false)
+			steps, _, err := e.UndoSince(ctx, all[i], choice.Keep, false)
 			if err == nil {
-				doc.Undone = id
+				doc.Undone = all[i].ID
 			}
 			doc.Notes = report.Each(steps, func(s string) string { return "taken back: " + s })
 			return "", err

@@ -27,3 +27,9 @@ func Glancing(walk time.Duration) { promptTime, walkTime = 0, walk }
 
 // Encode writes a document as every command does.
 func Encode(w io.Writer, v any) error { return encode(w, v, "  ") }
+
+// Plain is for tests.
+var Plain = plain
+
+// Quoted is for tests.
+var Quoted = quoted

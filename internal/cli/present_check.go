@@ -365,11 +365,6 @@ func (p *page) nothing(found *project.Judgement) {
 		p.findings(nil, nil, res.Findings)
 		return
 	}
-	if res.Idle() == reprise.OutcomeBlocked {
-		p.line("No run has its files in %s.", plain(res.Root))
-		p.findings(nil, nil, res.Findings)
-		return
-	}
 	where := ""
 	if res.Nothing() == reprise.OutcomeUnreadable {
 		where = "what can be read of "

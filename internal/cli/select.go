@@ -66,7 +66,9 @@ func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (
 // judgeAgain judges a project found before. It shows and stores nothing.
 func (a *app) judgeAgain(ctx context.Context, root string, opts project.JudgeOptions) (*project.Judgement, error) {
 	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
-	opts.Foresee, opts.Lapsed = engine.Foresee(root, opts.Now), engine.Lapsed(root, a.env, opts.Now)
+	ask, done := engine.Foresee(root, opts.Now)
+	defer done()
+	opts.Foresee, opts.Lapsed = ask, engine.Lapsed(root, a.env, opts.Now)
 	return project.Judge(ctx, root, opts)
 }
 
@@ -328,27 +330,11 @@ func enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// calledOnFleet says of a name that no run here has that it is one of the fleet, as a branch says
-// that was fetched and is not merged; nil if it is not.
-func calledOnFleet(found *project.Judgement, name string) error {
-	for i := 0; found.Observed.Git != nil && i < len(found.Observed.Git.Fleet); i++ {
-		m := &found.Observed.Git.Fleet[i]
-		if !m.Merged && strings.HasSuffix("/"+m.Branch, "/"+reprise.FleetBranch(name)) {
-			words, way := project.OnFleet(m, name)
-			return fail(exitBlocked, way, "%s is not here: %s", name, words)
-		}
-	}
-	return nil
-}
-
 // candidates lists the runs that are meant: the named one, or all open ones that were
 // begun.
 func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	if arg != "" {
 		r, err := pick(found.Runs, arg)
-		if there := calledOnFleet(found, arg); err != nil && there != nil {
-			return nil, there
-		}
 		if err != nil {
 			if info, no := os.Stat(arg); no == nil && info.IsDir() {
 				err = misuse("%s is a folder, not a run; name the project folder with --dir", strconv.Quote(arg))
@@ -361,7 +347,9 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 }
 
 // contested lists the runs that were not interrupted here, but are not fine either.
-func contested(found *project.Judgement) []judged { return thatAre(found, found.Contested) }
+func contested(found *project.Judgement) []judged {
+	return thatAre(found, func(r *reprise.Run) bool { return found.Decisions[r].Contested() })
+}
 
 // thatAre lists such runs, in display order.
 func thatAre(found *project.Judgement, such func(*reprise.Run) bool) []judged {

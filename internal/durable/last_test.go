@@ -1,11 +1,9 @@
 package durable_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"testing"
 
 	"reprise/internal/durable"
@@ -85,34 +83,5 @@ func TestOR9_a_store_without_a_folder_shows_the_rest(t *testing.T) {
 	}
 	if b, err := fs.ReadFile(w, "a/gone.md"); err != nil || string(b) != "a/gone.md" {
 		t.Errorf("%q %v", b, err)
-	}
-}
-
-// Whoever copies a log finds the files that hold a part of it. (issue 19)
-func TestPayloads_of_a_log_are_named(t *testing.T) {
-	t.Parallel()
-	d := crashfs.New()
-	s, _, err := taken(d, goldenOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Log("run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, body := range []json.RawMessage{payload(0), big(1), payload(2)} {
-		if _, err := l.Append("step", body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files := d.Files()
-	var named []string
-	for name, text := range files {
-		if strings.HasSuffix(name, ".log") {
-			named = append(named, durable.Payloads([]byte(text))...)
-		}
-	}
-	if len(named) != 1 || files[named[0]] != string(big(1)) {
-		t.Errorf("named are %q", named)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"reprise"
 )
@@ -15,26 +14,6 @@ import (
 func objectPath(h reprise.Hash) string {
 	text := h.String()
 	return path.Join(objectDir, text[:2], text[2:])
-}
-
-// Payloads names the files of a project that hold payloads of a log file, for those who
-// copy it: records that are too large for a line.
-func Payloads(log []byte) (names []string) {
-	for line := range bytes.Lines(log) {
-		if !bytes.Contains(line, []byte(" @")) {
-			continue
-		}
-		fields := bytes.Fields(line)
-		if len(fields) != 7 || fields[6][0] != '@' {
-			continue
-		}
-		text, _, _ := strings.Cut(string(fields[6][1:]), ":")
-		var hash reprise.Hash
-		if hash.UnmarshalText([]byte(text)) == nil {
-			names = append(names, objectPath(hash))
-		}
-	}
-	return names
 }
 
 // putObject makes a content durable under its hash. What is there already and

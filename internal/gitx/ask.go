@@ -21,8 +21,6 @@ type Ask struct {
 	Missing   bool     // in a peek, whether a file of state that git knows is not there
 	Changed   bool     // in a peek, what is uncommitted
 	Unmerged  []string // files and folders that are fetched from branches that changed them
-	Fleet     string   // what the names of branches begin with on which runs are worked on elsewhere
-	Mark      string   // a pattern for the files there which say which runs these are
 	Branches  []string // branches that runs work on
 	Worktrees []string // other checkouts whose uncommitted changes count
 

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"reprise"
@@ -209,14 +208,18 @@ func exists(file string) bool {
 }
 
 // lockFile is the first of the locks that keep git from committing in a checkout, on its
-// index, its head or its branch; "" if there is none.
+// index, its head or its branch; "" if there is none. One that our own core took is none: it is
+// a link to a file of ours, and where its engine was killed the next one takes it away.
 func lockFile(gitDir, commonDir string) string {
 	locks := []string{filepath.Join(gitDir, "index.lock"), filepath.Join(gitDir, "HEAD.lock")}
 	if branch, _ := headFile(gitDir); branch != "" {
 		locks = append(locks, filepath.Join(commonDir, "refs", "heads", filepath.FromSlash(branch)+".lock"))
 	}
-	if at := slices.IndexFunc(locks, exists); at >= 0 {
-		return locks[at]
+	mine, err := os.Lstat(filepath.Join(gitDir, "reprise.lock"))
+	for _, lock := range locks {
+		if info, errLock := os.Lstat(lock); errLock == nil && (err != nil || !os.SameFile(mine, info)) {
+			return lock
+		}
 	}
 	return ""
 }

@@ -71,7 +71,6 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	r.assemble(git, ask, &a)
 	r.past(ctx, git, ask.Past)
 	r.unmerged(ctx, git, ask, &a)
-	r.onFleet(ctx, git, ask, a.refs.list)
 	was := a.otherWas
 	for name, object := range a.status.was {
 		was[relSlash(r.prefix, name)] = object

@@ -2,7 +2,6 @@ package gitx
 
 import (
 	"context"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ const remotes = "refs/remotes/"
 
 // unmerged adds the files of state below the paths as other branches have them, where
 // commits that the head does not have changed them. It starts one process, none
-// where there are no such commits, and one more where the fleet has branches.
+// where there are no such commits.
 func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, a *answers) {
 	within := map[string]bool{}
 	for _, p := range ask.Unmerged {
@@ -50,9 +49,6 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, a *answe
 			add(c.Branch, heads[c.Branch], c.At, c.Files)
 		}
 	}
-	for _, e := range r.fleetLog(ctx, git, ask, a.refs.list) {
-		add(e.Branch, e.source, e.At, e.Files)
-	}
 	if len(names) > maxUnmerged {
 		r.skip("only the latest changes on other branches were looked at for work that was done there")
 		names = names[:maxUnmerged]
@@ -69,22 +65,4 @@ func (r *Repo) unmerged(ctx context.Context, git *reprise.Git, ask Ask, a *answe
 			}
 		}
 	}
-}
-
-// branchesOf are the branches by name, as the remotes have them, else this repository, with the
-// names that git takes for them.
-func branchesOf(refs []ref) map[string][]ref {
-	there, own := map[string][]ref{}, map[string][]ref{}
-	for _, at := range refs {
-		if short, remote := strings.CutPrefix(at.name, remotes); remote {
-			_, branch, _ := strings.Cut(short, "/")
-			at.name = short
-			there[branch] = append(there[branch], at)
-		} else if branch, is := strings.CutPrefix(at.name, "refs/heads/"); is {
-			at.name = branch
-			own[branch] = []ref{at}
-		}
-	}
-	maps.Copy(own, there)
-	return own
 }

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -93,10 +92,6 @@ func tokenOf(kind, hints, form string) token {
 		t.cut = lazily(`(^|[^A-Za-z0-9_]|\\[nrt])((?:` + strings.Join(begins, "|") + `)[A-Za-z0-9_.+/=~-]{3,}…)`)
 	}
 	return t
-}
-
-func hasAny(text string, hints []string) bool {
-	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(text, h) })
 }
 
 // tokens are forms that nothing but a token has.
