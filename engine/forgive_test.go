@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,7 +50,6 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 		{"sdc", "implement", ""},
 		{"build", "qa-review", ""},
 		{"build", "subtask-1-1", ""},
-		{"plans", "transform", ""},
 		{"graph", "prd", ""},
 		{"spec-pipeline", "create", ""},
 		{"epic", "implement", "3.1"},
@@ -90,6 +91,59 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 			}
 			if tried.Load() == want {
 				t.Error("it was not tried again")
+			}
+		})
+	}
+}
+
+// A step that failed as often as it may is asked about, with why, once: a restart asks the same and
+// tries nothing. It is tried again once a person says so.
+func TestOR3_OR11_what_failed_for_good_is_asked_about(t *testing.T) {
+	t.Parallel()
+	sample.Drawn(t)
+	for _, c := range []struct{ workflow, step string }{
+		{"plans", "transform"},
+	} {
+		t.Run(c.workflow+" "+c.step, func(t *testing.T) {
+			t.Parallel()
+			w := workflows[slices.IndexFunc(workflows, func(w workflow) bool { return w.name == c.workflow })]
+			e := w.project(t)
+			e.Parallel = 1
+			asked := "the step can be done, but it failed " + strconv.Itoa(e.Settings.Attempts) + " times"
+			e.Ask = func(ctx context.Context, q reprise.Question) (string, bool) {
+				if q.Text == asked {
+					return "", false // nobody is here
+				}
+				return answering(ctx, q)
+			}
+			good, tried := failing(e, c.step, noLuck)
+			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for round := range 2 {
+				sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(sum.Questions, func(q reprise.Question) bool { return q.Text == asked })
+				if sum.Action != reprise.Ask || i < 0 {
+					t.Fatalf("round %d: %s %q asks %+v", round, sum.Action, sum.Reasons, sum.Questions)
+				}
+				if !slices.ContainsFunc(sum.Questions[i].Facts, func(f string) bool { return strings.Contains(f, "no luck") }) {
+					t.Errorf("round %d: it is not said why: %q", round, sum.Questions[i].Facts)
+				}
+				if got := tried.Load(); got != int64(e.Settings.Attempts) {
+					t.Errorf("round %d: %d attempts, %d are allowed", round, got, e.Settings.Attempts)
+				}
+			}
+			good.Store(true)
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{From: c.step})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum.State != reprise.Complete {
+				t.Errorf("after that: %s, %s: %q failed %+v", sum.State, sum.Action, sum.Reasons, sum.Failed)
 			}
 		})
 	}
