@@ -109,7 +109,7 @@ func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise
 	if lost != nil {
 		return ref, &GoneError{Run: ref.ID, Path: ref.Path}
 	}
-	if seeded(ref) || e.Worlds && ref.Kind == reprise.KindGraph {
+	if seeded(ref) {
 		return ref, e.beginWorlds(ctx, store, ref, playbook, g.Text, events)
 	}
 	if _, err := upkeep.Keep(ctx, store, []*reprise.Run{{Ref: ref}}, "before starting "+ref.ID); err != nil {

@@ -35,33 +35,21 @@ import (
 
 type looker = run.Looker
 
-// onWorlds reports whether a run is worked on with worlds: plans and spec loops that were not begun
-// without, and lists whose tasks all are an agent's.
+// onWorlds reports whether a run is worked on with worlds: one that was begun without is ended by
+// the engine that began it.
 func (e *Engine) onWorlds(store *durable.Store, ref reprise.Ref) bool {
 	if !fs.ValidPath(ref.Path) { // of another checkout: it is worked on there
 		return false
 	}
-	if journal.OnWorlds(store, journal.Name(ref)) {
+	if journal.OnWorlds(store, journal.Name(ref)) || ref.Kind == reprise.KindTasks {
 		return true
 	}
-	seed := seeded(ref) || e.Worlds && (ref.Kind == reprise.KindGraph || ref.Layout == "orchestrate")
-	if !seed && ref.Kind != reprise.KindTasks {
-		return false
-	}
-	if names, err := store.Logs(); seed && (err != nil || slices.Contains(names, journal.Name(ref))) {
-		return false // it was begun before: its own engine ends it
-	}
-	if seed {
-		return true
-	}
-	r, err := reprise.Load(convention.Find(ref.Layout), store, ref)
-	return err != nil || len(r.Questions) == 0 && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Role != "" && s.Role != "coder" })
+	names, err := store.Logs()
+	return err == nil && !slices.Contains(names, journal.Name(ref))
 }
 
-// seeded reports whether every run of a kind is worked on with worlds, by its playbook.
-func seeded(ref reprise.Ref) bool {
-	return ref.Kind == reprise.KindPlans || ref.Kind == reprise.KindSpecLoop
-}
+// seeded reports whether the steps of a run are known by its playbook, and not by its files.
+func seeded(ref reprise.Ref) bool { return ref.Kind != reprise.KindTasks }
 
 // beginWorlds makes a run: its first record makes its files.
 func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, text string, events []reprise.Event) error {
