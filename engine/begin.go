@@ -14,9 +14,7 @@ import (
 	"reprise/convention"
 	"reprise/convention/eventrun"
 	"reprise/flow"
-	"reprise/internal/durable"
 	"reprise/project"
-	"reprise/upkeep"
 )
 
 var zeroTime time.Time
@@ -109,32 +107,7 @@ func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise
 	if lost != nil {
 		return ref, &GoneError{Run: ref.ID, Path: ref.Path}
 	}
-	if seeded(ref) {
-		return ref, e.beginWorlds(ctx, store, ref, playbook, g.Text, events)
-	}
-	if _, err := upkeep.Keep(ctx, store, []*reprise.Run{{Ref: ref}}, "before starting "+ref.ID); err != nil {
-		return ref, err
-	}
-	w, err := e.open(ctx, store, ref, playbook)
-	if err != nil {
-		return ref, err
-	}
-	if w.hist.Started {
-		// An earlier process began it and was killed before its files existed; they do
-		// now.
-		if _, events, err = playbook.Begin(store, g); err != nil {
-			return ref, err
-		}
-	}
-	if events = e.begun(events); len(events) > 0 {
-		// Until its files exist, only the journal knows the run.
-		place := reprise.Place(ref)
-		events[0].Run = &place
-	}
-	if err := w.recordAll(ctx, events...); err != nil {
-		return ref, err
-	}
-	return ref, w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
+	return ref, e.beginWorlds(ctx, store, ref, playbook, g.Text, events)
 }
 
 // playbookOf finds how a run is worked on. A run of a workflow file needs that file,
@@ -175,21 +148,6 @@ func (e *Engine) findPlaybook(store fs.FS, ref reprise.Ref) (f found) {
 		f.playbook = e.ownFlow(wf, f.origin, have)
 	}
 	return f
-}
-
-// playbookAhead finds how a run is worked on while its journal is read. The function that
-// it returns waits for that and must be called; it looks again if the files have changed
-// since.
-func (e *Engine) playbookAhead(store *durable.Store, ref reprise.Ref) func() (reprise.Playbook, error) {
-	ahead := make(chan found, 1)
-	go func() { ahead <- e.findPlaybook(store, ref) }()
-	return func() (reprise.Playbook, error) {
-		f := <-ahead
-		if now, err := originOf(store, ref); err != nil || now != f.origin || f.err != nil {
-			f = e.findPlaybook(store, ref)
-		}
-		return f.playbook, f.err
-	}
 }
 
 func originOf(store fs.FS, ref reprise.Ref) (origin, error) {

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -17,20 +15,6 @@ type folders struct {
 }
 
 func newFolders() *folders { return &folders{uses: map[string]*use{}, told: map[string]bool{}} }
-
-// keeps adds the place of a run's state.
-func (y *folders) keeps(state string) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.states = append(y.states, state)
-}
-
-// isState reports whether a project file belongs to the state of one of the runs.
-func (y *folders) isState(name string) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return slices.ContainsFunc(y.states, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
-}
 
 // tells reports whether something has not been reported yet; from then on it has.
 func (y *folders) tells(what string) bool {
@@ -51,64 +35,4 @@ type use struct {
 	// leaves reports whether the attempt is to leave a file of the repository; nil while
 	// that is unknown.
 	leaves func(name string) bool
-}
-
-// others are the uses of an attempt's folder by other attempts. The caller holds mu.
-func (y *folders) others(f *Attempt) (out []*use) {
-	for key, u := range y.uses {
-		if key != f.Key && u.dir == f.Dir {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
-// enter registers an attempt in its folder.
-func (y *folders) enter(f *Attempt) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	others := y.others(f)
-	for _, other := range others {
-		other.beside = true
-	}
-	y.uses[f.Key] = &use{dir: f.Dir, beside: len(others) > 0}
-}
-
-// leave ends it.
-func (y *folders) leave(f *Attempt) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	delete(y.uses, f.Key)
-}
-
-// expects says which files an attempt is to leave.
-func (y *folders) expects(f *Attempt, leaves func(name string) bool) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.uses[f.Key].leaves = leaves
-}
-
-// expected reports whether another attempt in the same folder is to leave a file.
-func (y *folders) expected(f *Attempt, name string) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return slices.ContainsFunc(y.others(f), func(other *use) bool { return other.leaves != nil && other.leaves(name) })
-}
-
-// alone reports whether no other attempt is in the folder now.
-func (y *folders) alone(f *Attempt) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return len(y.others(f)) == 0
-}
-
-// shared reports whether another attempt was in the folder at any time. For an attempt of
-// an earlier process only the present is known.
-func (y *folders) shared(f *Attempt) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if own := y.uses[f.Key]; own != nil {
-		return own.beside
-	}
-	return len(y.others(f)) > 0
 }

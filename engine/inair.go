@@ -23,19 +23,6 @@ type Air struct {
 	Open map[string][]agent.OpenCall
 }
 
-// landed notes how an attempt ended. One that ended well had the chance to look at what
-// it was told of.
-func (a *Air) landed(step string, r agent.Result) {
-	if r.Outcome == agent.Done {
-		*a = Air{}
-		return
-	}
-	if a.Open == nil {
-		a.Open = map[string][]agent.OpenCall{}
-	}
-	a.Again, a.Open[step] = true, r.Open
-}
-
 // tellInAir adds to a prompt which calls were begun where the attempt works and have no
 // result. The look at them that was taken when the run was resumed counts for a step that
 // was not tried yet; else it is taken again, with the environment of the agent: that says

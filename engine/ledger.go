@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"reprise"
-	"reprise/internal/durable"
 	"reprise/journal"
 )
 
@@ -50,49 +49,6 @@ var unfiled = map[reprise.EventKind]bool{
 // files is not written into them.
 func journalOnly(ev reprise.Event) bool {
 	return unfiled[ev.Kind] || strings.HasPrefix(ev.Question, journal.BudgetPrefix)
-}
-
-// journaled is the ledger of a run in a project whose lease we hold.
-type journaled struct {
-	*journal.Journal
-	store  *durable.Store
-	layout reprise.Layout
-	ref    reprise.Ref
-	inbox  string // where it is, absolute
-	commit func(context.Context, *reprise.Event)
-}
-
-// Files implements Ledger.
-func (l *journaled) Files() reprise.Store { return l.store }
-
-// Archive implements Ledger.
-func (l *journaled) Archive(name string) (string, error) { return l.store.Archive(name) }
-
-// Inbox implements Ledger.
-func (l *journaled) Inbox() ([]byte, error) { return durable.ReadPrivate(l.inbox) }
-
-// TakeOut implements Ledger.
-func (l *journaled) TakeOut(lines [][]byte) error {
-	return durable.UpdatePrivate(l.inbox, func(old []byte) ([]byte, error) { return withoutLines(old, lines), nil })
-}
-
-// Record implements Ledger.
-func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
-	// What has happened is recorded even while we are being stopped.
-	ctx = context.WithoutCancel(ctx)
-	if journalOnly(ev) {
-		return l.Note(ev)
-	}
-	_, err := l.Journal.Record(ctx, ev, func() {
-		if ev.Attempt == 0 {
-			l.commit(ctx, &ev)
-		}
-	})
-	if errors.Is(err, reprise.ErrChanged) {
-		// An agent wrote the same file just now; the event is in the journal.
-		return projectTo(ctx, l.store, l.layout, l.ref, ev)
-	}
-	return err
 }
 
 // projectTo writes an event that is in the journal to the layout's files as they are now.

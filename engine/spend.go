@@ -18,16 +18,6 @@ import (
 	"reprise/settings"
 )
 
-// used is what an attempt used, nil where no agent was at work. Where its stream did not
-// tell, its transcript does; what neither tells is not known.
-func (w *work) used(s *Seen) *reprise.Usage {
-	if s.Number == 0 || !spends(s.Assignment) || s.Child != nil {
-		return nil
-	}
-	u := w.usedBy(&s.Attempt, s.Result, w.hist.Step(s.Step).Session)
-	return &u
-}
-
 // usedBy is what an attempt used that an agent was at work on, in a session.
 func (w *work) usedBy(f *Attempt, r agent.Result, session string) reprise.Usage {
 	if r.Outcome == agent.NotStarted {

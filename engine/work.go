@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/journal"
@@ -43,6 +41,7 @@ type work struct {
 	// onRecord is the journal as it was read; nil where the run is worked on.
 	onRecord *journal.Account
 
+	on      reprise.Store // its files: those of the store, or as a preview has them
 	led     Ledger
 	hands   Hands
 	archive Archive
@@ -166,55 +165,6 @@ func newMemory() Memory {
 	}
 }
 
-// open prepares to work on a run of a project that is leased: it reads the journal and
-// brings the files up to it. Without a playbook, the files say how the run is worked on.
-func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
-	l := convention.Find(ref.Layout)
-	if l == nil {
-		return nil, fmt.Errorf("work on %s: no convention is called %q", ref.ID, ref.Layout)
-	}
-	w := e.newWork(store, ref, playbook, l)
-	w.led = &journaled{store: store, layout: l, ref: ref, inbox: e.inbox()}
-	hands := newLocal(w)
-	if w.hands, w.archive = hands, hands; e.Hands != nil {
-		w.hands = e.Hands(ref, hands)
-	}
-	w.open = func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
-		return w.Engine.open(ctx, store, ref, playbook)
-	}
-	if e.folders != nil {
-		e.folders.keeps(ref.Path)
-	}
-	find := func() (reprise.Playbook, error) { return playbook, nil }
-	if playbook == nil {
-		find = e.playbookAhead(store, ref)
-	}
-	caught := w.catchUp(ctx)
-	if caught == nil {
-		caught = w.putBack(ctx)
-	}
-	// Only now: the journal may have been ahead of the files that say how it is worked
-	// on.
-	playbook, err := find()
-	if caught != nil {
-		return nil, caught
-	}
-	if err != nil {
-		return nil, err
-	}
-	w.playbook = playbook
-	w.setRun(w.files)
-	if err := w.openRepo(ctx); err != nil {
-		return nil, err
-	}
-	if lock := store.LockFile(); lock != nil && w.repo != nil {
-		// A git that outlives us keeps the lease until it is done.
-		w.repo.Inherit(lock)
-	}
-	w.commitLast(ctx)
-	return w, w.follow(ctx)
-}
-
 // openRepo opens the project's repository. Where there is none, there is no git, or it is
 // refused, only the state is worked on. Where git gives no answer nobody can tell, and that
 // is an error.
@@ -241,120 +191,19 @@ func (w *work) openRepo(ctx context.Context) error {
 
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, l reprise.Layout) *work {
 	return &work{
-		Engine: e, store: store, layout: l, playbook: playbook, ref: ref, atWork: map[string]*Seen{}, sum: &Summary{Run: ref, Started: e.Now()},
+		Engine: e, store: store, on: store, layout: l, playbook: playbook, ref: ref, atWork: map[string]*Seen{}, sum: &Summary{Run: ref, Started: e.Now()},
 		state: state{Recalled: *newRecalled()}, Memory: newMemory(),
 	}
 }
 
-// catchUp opens the journal, brings the layout's files up to it and folds it.
-func (w *work) catchUp(ctx context.Context) error {
-	j, findings, run, err := w.openJournal(ctx)
-	// A run that was only begun has no files yet. An error because we are being stopped,
-	// or because the disk refuses, says nothing about them.
-	if err != nil && w.gone() && w.newest.Kind != reprise.RunStarted && ctx.Err() == nil && w.store.Poisoned() == nil {
-		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
-	}
-	if err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone && f.Severity == reprise.Blocking }); i >= 0 {
-		return &GoneError{Run: w.ref.ID, Path: findings[i].Source.File}
-	}
-	w.led = &journaled{j, w.store, w.layout, w.ref, w.inbox(), w.hands.CommitRecord}
-	w.files = run
-	w.whole = len(findings) == 0
-	return w.takeBehind(ctx, findings)
-}
-
-// openJournal opens the journal and remembers what it tells.
-func (w *work) openJournal(ctx context.Context) (j *journal.Journal, findings []reprise.Finding, run *reprise.Run, err error) {
-	var on *Recalled
-	if w.Kept == nil {
-		on = newRecalled()
-		j, err = journal.Open(w.store, w.layout, w.ref, on.Hear)
-	} else {
-		j, on, err = w.Kept.Open(w.store, w.layout, w.ref, newRecalled)
-	}
-	if on != nil {
-		w.Recalled = *on
-	}
-	if err == nil {
-		j.Still(w.Still)
-		findings, run, err = j.Resume(ctx)
-	}
-	return j, findings, run, err
-}
-
-// takeBehind deals with how the files differed from the journal when it was opened.
-func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding) error {
-	last := w.newest
-	for _, f := range findings {
-		w.mustRead()
-		if w.renewal.Open() && w.gone() {
-			continue // what it tells of is in the archive
-		}
-		// After a crash at the moment an agent wrote the same file, the last event may
-		// not have reached it. After an engine that left in good order nothing is on its
-		// way: then the file was changed on purpose.
-		closed := last.Kind == reprise.RunStopped
-		if s := w.files.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
-			closed = s.Status.Closed() // the agent wrote that itself, later
-		}
-		if f.Code == reprise.CodeMovedOn && w.filed && !closed && !w.gone() {
-			if err := projectTo(ctx, w.led.Files(), w.layout, w.ref, last); err != nil {
-				return err
-			}
-			continue
-		}
-		w.behind = append(w.behind, f)
-		w.notice(f)
-	}
-	return nil
-}
-
 // load reads the run as it is on disk now.
 func (w *work) load() error {
-	if w.away != nil {
-		w.setRun(w.away)
-		return nil
-	}
-	run, err := w.led.Current()
+	run, err := reprise.Load(w.layout, w.on, w.ref)
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
-	}
-	return w.takeOver(run)
-}
-
-// loaded is load for a run that was opened just now: it is not read again, unless that
-// changed something.
-func (w *work) loaded() error {
-	if !w.whole || w.seen != w.hist.Events {
-		return w.load()
-	}
-	return w.takeOver(w.files)
-}
-
-// mustRead gives the run that was opened just now, before it is known how it is worked on.
-func (w *work) mustRead() {
-	if w.run == nil {
-		w.setRun(w.files)
-	}
-}
-
-// takeOver makes what was read the run that is worked on.
-func (w *work) takeOver(run *reprise.Run) error {
-	if w.renewal.Open() && w.gone() {
-		return &betweenError{w.ref.ID}
 	}
 	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
-	}
-	// An agent may have removed a file; what is left is not the run.
-	switch name, err := w.led.Gone(); {
-	case err != nil:
-		return fmt.Errorf("load %s: %w", w.ref.ID, err)
-	case name != "":
-		return &GoneError{Run: w.ref.ID, Path: name}
 	}
 	if run != w.files || w.seen != w.hist.Events {
 		w.setRun(run)
@@ -365,12 +214,8 @@ func (w *work) takeOver(run *reprise.Run) error {
 // setRun takes over what the files say and adds what the journal knows. It leaves out
 // limits: they close an account, and other units may still be started.
 func (w *work) setRun(files *reprise.Run) {
-	atWork := map[string]reprise.Assignment{}
-	for id, f := range w.atWork {
-		atWork[id] = f.Assignment
-	}
 	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: w.own()}, project.Scope{
-		Dir: w.Dir, Files: w.led.Files(), Past: w.Past, Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, AtWork: atWork, Parked: w.Parked, Playbook: w.playbook,
+		Dir: w.Dir, Files: w.on, Past: w.Past, Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, Playbook: w.playbook,
 	})
 	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events
 	w.run.Until = time.Time{}
@@ -380,7 +225,7 @@ func (w *work) setRun(files *reprise.Run) {
 // assign is what a unit needs. A run around this one can name another role for it; what
 // is to be done stays that of its own role.
 func (w *work) assign(u reprise.Unit) (reprise.Assignment, error) {
-	a, err := w.playbook.Assign(w.led.Files(), w.run, u)
+	a, err := w.playbook.Assign(w.on, w.run, u)
 	if a.Step == "" {
 		a.Step = u.ID
 	}
@@ -392,7 +237,7 @@ func (w *work) assign(u reprise.Unit) (reprise.Assignment, error) {
 
 // gone reports whether the files of the run are missing.
 func (w *work) gone() bool {
-	_, err := fs.Stat(w.led.Files(), w.ref.Path)
+	_, err := fs.Stat(w.on, w.ref.Path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -406,73 +251,6 @@ func (r *Recalled) remember(ev *reprise.Event) {
 		return
 	}
 	r.events = append(r.events, *ev)
-}
-
-// record makes an event durable, first in the journal and then in the layout's
-// files. If the process dies in between, the next one brings the files up to it.
-func (w *work) record(ctx context.Context, ev reprise.Event) error {
-	ev.At = w.timeOf(ev)
-	if ev.Attempt > 0 || ev.Kind == reprise.StepReset && ev.Actor == person {
-		ev.Measure = project.Measure(w.led.Files(), w.run)
-	}
-	if ev.Key == "" && w.inCommit(&ev) {
-		ev.Key = w.keyOf(ev.Step, ev.Attempt)
-	}
-	// The end of an attempt is found again after a crash. What a person says is not, so that is
-	// committed once the journal has it.
-	if ev.Attempt > 0 {
-		w.hands.CommitRecord(ctx, &ev)
-	}
-	put := func() error { return w.led.Record(ctx, ev) }
-	if w.away != nil { // its files say it already
-		put = func() error { return w.led.Note(ev) }
-	}
-	own := journal.Touch{Path: w.ref.Path}
-	is := func(e reprise.Expected) bool { return e.Path == own.Path && e.Changed }
-	compares := slices.ContainsFunc(ev.Expect, is) || w.hist.Compares(is)
-	if compares {
-		own.Before, _ = w.hash(own.Path)
-	}
-	if err := put(); err != nil {
-		return err
-	}
-	w.remember(&ev)
-	if compares {
-		own.After, _ = w.hash(own.Path)
-		w.hist.Wrote([]journal.Touch{own})
-	}
-	return nil
-}
-
-// timeOf is the time that an event is recorded with. Times on record never run backwards,
-// whatever the clock says: an event older than what is on record would not count. They do
-// not run ahead of the clock either, except by a second after an event that something
-// else recorded, so that every ledger can tell the two apart.
-func (w *work) timeOf(ev reprise.Event) time.Time {
-	w.stamped = w.timeAfter(ev.At)
-	return w.stamped
-}
-
-// timeAfter is the time that an event would be recorded with now.
-func (w *work) timeAfter(at time.Time) time.Time {
-	now := w.Now()
-	if at.IsZero() {
-		at = now
-	}
-	last := w.stamped
-	if w.run != nil && w.run.LastActivity.After(last) && w.run.LastActivity.Year() < 9000 {
-		last = w.run.LastActivity
-	}
-	switch {
-	case at.After(last):
-	case now.After(last):
-		at = now
-	case last.Equal(w.stamped):
-		at = last.Add(time.Millisecond)
-	default:
-		at = last.Add(time.Second)
-	}
-	return at
 }
 
 // decide decides from the files alone: git and the process table were looked at before
@@ -518,12 +296,4 @@ func (w *work) parallel() int {
 		return own.Parallel()
 	}
 	return max(1, w.Settings.Parallel)
-}
-
-// absolute is the path of a project file on this machine.
-func (w *work) absolute(name string) string {
-	if name == "" || name == "." {
-		return w.Dir
-	}
-	return w.Dir + string(os.PathSeparator) + name
 }

@@ -35,35 +35,6 @@ import (
 
 type looker = run.Looker
 
-// onWorlds reports whether a run is worked on with worlds: one that was begun without is ended by
-// the engine that began it.
-func (e *Engine) onWorlds(store *durable.Store, ref reprise.Ref) bool {
-	if !fs.ValidPath(ref.Path) { // of another checkout: it is worked on there
-		return false
-	}
-	if journal.OnWorlds(store, journal.Name(ref)) || ref.Kind == reprise.KindTasks {
-		return true
-	}
-	names, err := store.Logs()
-	return err == nil && !slices.Contains(names, journal.Name(ref))
-}
-
-// seeded reports whether the steps of a run are known by its playbook, and not by its files.
-func seeded(ref reprise.Ref) bool { return ref.Kind != reprise.KindTasks }
-
-// beginWorlds makes a run: its first record makes its files.
-func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, text string, events []reprise.Event) error {
-	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout))}
-	c := l.config()
-	c.Recorded, c.Begins = nil, &core.BeginRun{Text: text, Said: e.begun(events)}
-	at, err := run.Open(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer at.Close()
-	return at.Left(reprise.Start.String(), "begun")
-}
-
 // listed is a run that is worked on with worlds.
 type listed struct {
 	*work
@@ -277,25 +248,8 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 		w.Air.Sessions = seen.Observed.SessionsOn(seen.Run)
 		w.noteUnrecorded(seen)
 	}
-	if c.From != "" {
-		events, err := w.resetsFrom(ctx, c.From)
-		if err != nil {
-			return nil, seen, err
-		}
-		for _, ev := range events {
-			if ev.Kind == reprise.StepReset {
-				l.again = append(l.again, ev.Step)
-				if l.away == nil {
-					l.away = map[string][]string{}
-				}
-				for _, e := range ev.Expect {
-					l.away[ev.Step] = append(l.away[ev.Step], e.Path)
-				}
-			}
-		}
-		if !slices.Contains(l.again, c.From) {
-			l.again = append(l.again, c.From)
-		}
+	if err := l.beginsAt(ctx); err != nil {
+		return nil, seen, err
 	}
 	return l, seen, nil
 }
@@ -459,9 +413,9 @@ func (l *listed) other(b core.Begin) (core.Convention, func(run.Judged) (*core.J
 // assignment is what a step needs, as its plan offers it now.
 func (l *listed) assignment(step, inPlan, title string) (reprise.Assignment, error) {
 	if l.conv.Playbook == nil {
-		return l.playbook.Assign(l.store, l.run, reprise.Unit{ID: inPlan, Title: title})
+		return l.playbook.Assign(l.on, l.run, reprise.Unit{ID: inPlan, Title: title})
 	}
-	var files fs.FS = l.store
+	var files fs.FS = l.on
 	if l.plan != nil {
 		files = l.plan
 	}
@@ -909,16 +863,6 @@ func (l *listed) answer(ctx context.Context, id, text string) error {
 	return l.at.Answer(id, cmp.Or(option, text))
 }
 
-// isOnWorlds is onWorlds for who has no store yet.
-func (e *Engine) isOnWorlds(ref reprise.Ref) bool {
-	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
-	if err != nil {
-		return false
-	}
-	defer store.Release()
-	return e.onWorlds(store, ref)
-}
-
 // chosenFirst puts into a view what a person's choice records before anything is started, and tells it.
 func (l *listed) chosenFirst(v *core.View) (told []string, err error) {
 	fold := func(r core.Record, text string) {
@@ -958,7 +902,7 @@ func (l *listed) previewChosen(ctx context.Context, seen look, p *Preview, chang
 		q := seen.Run.Question(id)
 		would("The question on %s is closed without an answer", cmp.Or(q.Subject, q.ID))
 	}
-	var files reprise.Store = l.store
+	files := l.on
 	for _, names := range l.away {
 		for _, name := range names {
 			files = durable.Without(files, name)
@@ -1003,7 +947,7 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 		return nil, err
 	}
 	p.Outcome = reprise.OutcomeOK
-	if changes := l.chosen(); seeded(l.ref) && len(changes) > 0 {
+	if changes := l.chosen(); l.conv.Playbook != nil && len(changes) > 0 {
 		return p, l.previewChosen(ctx, seen, p, changes)
 	}
 	first, err := l.chosenFirst(&v)

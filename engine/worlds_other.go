@@ -15,10 +15,6 @@ type looker struct{}
 
 func (*looker) Close() {}
 
-func (e *Engine) isOnWorlds(reprise.Ref) bool               { return false }
-func seeded(reprise.Ref) bool                               { return false }
-func (e *Engine) onWorlds(*durable.Store, reprise.Ref) bool { return false }
-
 var errUnix = errors.New("runs on worlds need a Unix system")
 
 func (e *Engine) resumeWorlds(context.Context, reprise.Ref, Choice) (*Summary, error) {
