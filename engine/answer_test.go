@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/sample"
 	"reprise/project"
@@ -43,16 +42,6 @@ func goes(t *testing.T, e *engine.Engine, ref reprise.Ref) *engine.Summary {
 		t.Fatal(err)
 	}
 	return sum
-}
-
-// byAnOlderBuild records what was asked and said when any words were an answer.
-func byAnOlderBuild(t *testing.T, e *engine.Engine, ref reprise.Ref, said ...reprise.Event) {
-	t.Helper()
-	r, err := convention.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	happens(t, e.Dir, r, false, said...)
 }
 
 // TestO3_words_that_are_not_understood_start_nothing brings words that a gate does
@@ -138,19 +127,6 @@ func TestX8_a_stopped_run_goes_on_when_a_person_says_so(t *testing.T) {
 	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
 		t.Errorf("%+v, %d effects", sum, effects(t, e))
 	}
-
-	e = newEngine(repository(t))
-	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"}, engine.Choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	byAnOlderBuild(t, e, ref, reprise.Event{Kind: reprise.RunStopped, Actor: reprise.Person, Text: "stopped by a person"})
-	if sum := goes(t, e, ref); sum.State != reprise.Stopped || sum.Launches != 0 {
-		t.Errorf("%+v", sum)
-	}
-	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "continue"}); err != nil || sum.State != reprise.Complete {
-		t.Errorf("%+v %v", sum, err)
-	}
 }
 
 // TestX2_an_approval_counts_for_the_work_that_it_was_given_for has work done again for
@@ -195,32 +171,8 @@ steps:
 	}
 }
 
-// TestO3_words_of_an_older_build_start_nothing continues with answers that were kept
-// when any words were: what says nothing is asked again, and then done once.
-func TestO3_words_of_an_older_build_start_nothing(t *testing.T) {
-	t.Parallel()
-	for _, word := range []string{"no", "2 please", "yes"} {
-		e := newEngine(repository(t))
-		ref := start(t, e, gated)
-		byAnOlderBuild(t, e, ref,
-			reprise.Event{Kind: reprise.QuestionAsked, Step: "ok", Question: "ok", Text: "Release it?", Options: []string{"go on", "stop: not now"}},
-			reprise.Event{Kind: reprise.QuestionAnswered, Step: "ok", Question: "ok", Text: word, Actor: reprise.Person})
-		for range 2 {
-			if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 0 {
-				t.Fatalf("%q: %+v, %d effects", word, sum, effects(t, e))
-			}
-		}
-		if err := e.Answer(t.Context(), ref, map[string]string{"ok": "go on"}); err != nil {
-			t.Fatal(err)
-		}
-		if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
-			t.Errorf("%q: %+v, %d effects", word, sum, effects(t, e))
-		}
-	}
-}
-
 // TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing answers what
-// came of a step that must not be done twice, now and by an older build.
+// came of a step that must not be done twice.
 func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
@@ -236,14 +188,6 @@ func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testi
 	var none *reprise.NotOfferedError
 	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "Yes, it was finished"}); !errors.As(err, &none) || none.Hint() == "" {
 		t.Fatal(err)
-	}
-	byAnOlderBuild(t, e, ref,
-		reprise.Event{Kind: reprise.QuestionAsked, Step: "mail", Question: q.ID, Text: q.Text, Options: q.Options},
-		reprise.Event{Kind: reprise.QuestionAnswered, Step: "mail", Question: q.ID, Text: "Yes, it was finished", Actor: reprise.Person})
-	for range 2 {
-		if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 1 {
-			t.Fatalf("%+v, %d effects", sum, effects(t, e))
-		}
 	}
 	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "it was finished"}); err != nil {
 		t.Fatal(err)

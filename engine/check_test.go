@@ -75,26 +75,4 @@ steps:
 	}
 }
 
-// TestO3_an_attempt_is_verified_once: the command that proves that an attempt which
-// was cut off landed is not run a second time to accept it, and one that says no is
-// not asked again while a person is.
-func TestO3_an_attempt_is_verified_once(t *testing.T) {
-	t.Parallel()
-	for verify, policy := range map[string]reprise.Ambiguity{"true": reprise.Verify, "false": reprise.AskWho} {
-		t.Run(verify, func(t *testing.T) {
-			t.Parallel()
-			e := newEngine(repository(t))
-			ref := start(t, e, "name: f\nsteps:\n  - {id: a, on_crash: "+string(policy)+", command: [sh, -c, \"echo A >> log\"], verify: [sh, -c, \"echo V >> log; "+verify+"\"]}\n")
-			happens(t, e.Dir, &reprise.Run{Ref: ref}, false, reprise.Event{Kind: reprise.StepStarted, Step: "a", Attempt: 1, Policy: policy, Key: "k"})
-			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-			if err != nil || (sum.State == reprise.Complete) != (verify == "true") || len(sum.Questions) != map[string]int{"true": 0, "false": 1}[verify] {
-				t.Fatalf("%+v, %v", sum, err)
-			}
-			if got := get(t, e.Dir, "log"); got != "V\n" {
-				t.Errorf("log %q", got)
-			}
-		})
-	}
-}
-
 func removeIn(dir, name string) error { return os.Remove(filepath.Join(dir, name)) }

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,51 +54,6 @@ func looked(t *testing.T, dir string, ref reprise.Ref) (*reprise.Run, reprise.De
 
 func hasCode(list []reprise.Finding, code, subject string) bool {
 	return slices.ContainsFunc(list, func(f reprise.Finding) bool { return f.Code == code && f.Subject == subject })
-}
-
-// TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing: an attempt writes that its
-// step is done, and its engine is killed. With nothing else that it changed, it may have
-// written that before it was done: a person is asked, or it is done again where that may be.
-func TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		work   string
-		policy reprise.Ambiguity
-		again  bool
-	}{
-		"alone":                     {"true", reprise.Verify, false},
-		"with a commit of it":       {"git add -f .agent-memory && git commit -qm state", reprise.Verify, false},
-		"and it may be done again":  {"true", reprise.Rerun, true},
-		"and only a person can say": {"true", reprise.AskWho, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := newEngine(repository(t))
-			ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, 'echo A >> log']}\n  - {id: b, needs: [a], command: [sh, -c, 'echo B >> log']}\n")
-			git(t, e.Dir, "add", "flow.yaml")
-			git(t, e.Dir, "commit", "-qm", "flow")
-			byAnOlderBuild(t, e, ref, reprise.Event{
-				Kind: reprise.StepStarted, Step: "a", Attempt: 1, Key: "k", Policy: c.policy, Base: strings.TrimSpace(git(t, e.Dir, "rev-parse", "HEAD")),
-			})
-			line := fmt.Sprintf(`{"event_type":"task-completed","task_id":"a","timestamp":%q,"actor":"agent","event_id":"xa"}`, time.Now().UTC().Format(time.RFC3339Nano))
-			sh := exec.Command("sh", "-c", "f=$(ls .agent-memory/runs/one/events/reprise/*.jsonl | tail -n 1); echo '"+line+"' >> $f && "+c.work)
-			sh.Dir = e.Dir
-			if out, err := sh.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all := events(t, e.Dir, ref)
-			if again := count(all, reprise.StepStarted, "a") == 2; again != c.again || count(all, reprise.StepFinished, "a") == 1 != c.again {
-				t.Errorf("started again %v, finished %d times", again, count(all, reprise.StepFinished, "a"))
-			}
-			if asks, begun := len(sum.Questions) == 1, count(all, reprise.StepStarted, "b") > 0; asks == c.again || begun != c.again {
-				t.Errorf("asked %+v, b begun %v", sum.Questions, begun)
-			}
-		})
-	}
 }
 
 // TestO7_what_an_agent_ticks_off_is_not_done_by_that: an agent writes the ends of other

@@ -90,29 +90,6 @@ steps:
 	}
 }
 
-// To begin again at one step says nothing of another that was cut off beside it: whether
-// that had its effect is asked.
-func TestTo_begin_again_at_a_step_starts_none_beside_it_that_was_cut_off(t *testing.T) {
-	t.Parallel()
-	e := newEngine(repository(t))
-	ref := start(t, e, `name: f
-steps:
-  - {id: a, command: [sh, -c, 'echo a > a.txt'], on_crash: ask}
-  - {id: b, command: [sh, -c, 'echo b > b.txt'], on_crash: ask}
-`)
-	for _, id := range []string{"a", "b"} {
-		byAnOlderBuild(t, e, ref, reprise.Event{Kind: reprise.StepStarted, Step: id, Attempt: 1, Key: "k" + id, Policy: reprise.AskWho})
-	}
-	sum, err := e.Resume(t.Context(), ref, engine.Choice{From: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := events(t, e.Dir, ref)
-	if a, b := count(all, reprise.StepStarted, "a"), count(all, reprise.StepStarted, "b"); a != 2 || b != 1 || sum.Action != reprise.Ask {
-		t.Errorf("a was started %d times, b %d times, and then %s", a, b, sum.Action)
-	}
-}
-
 // To begin at a step says that it is done again, cut off or not. It is no answer for another
 // one that was cut off and of which only a person can tell.
 func TestTo_begin_at_a_step_answers_for_no_other(t *testing.T) {

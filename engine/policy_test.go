@@ -168,30 +168,6 @@ exec "$ACTOR" act
 	}
 }
 
-// The engine is killed while a phase writes the file by which its layout calls it done: the
-// next engine does not take the phase for finished.
-func TestHalf_a_file_of_a_killed_engine_is_not_done(t *testing.T) {
-	t.Parallel()
-	e := newEngine(repository(t))
-	ref, err := e.Begin(t.Context(), "autoclaude", reprise.KindBuild, reprise.Goal{Text: "Health endpoint"}, engine.Choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := ref.Path + "/project_index.json"
-	byAnOlderBuild(t, e, ref, reprise.Event{
-		Kind: reprise.StepStarted, Step: "discovery", Attempt: 1, Key: "k", Policy: reprise.Verify, Expect: []reprise.Expected{{Path: file}},
-	})
-	put(t, e.Dir, file, `{"project`)
-	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "discovery"}); err != nil {
-		t.Fatal(err)
-	}
-	all := events(t, e.Dir, ref)
-	reset, started, finished := count(all, reprise.StepReset, "discovery"), count(all, reprise.StepStarted, "discovery"), count(all, reprise.StepFinished, "discovery")
-	if reset != 1 || started != 2 || finished != 1 {
-		t.Errorf("reset %d times, started %d times, finished %d times", reset, started, finished)
-	}
-}
-
 // TestX8_one_step_that_cannot_be_prepared_holds_up_nobody has an output whose name is
 // too long for the system.
 func TestX8_one_step_that_cannot_be_prepared_holds_up_nobody(t *testing.T) {
