@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/convention"
@@ -16,8 +15,6 @@ import (
 	"reprise/flow"
 	"reprise/project"
 )
-
-var zeroTime time.Time
 
 // begun fills in the events that make a run.
 func (e *Engine) begun(events []reprise.Event) []reprise.Event {

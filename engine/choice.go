@@ -32,12 +32,10 @@ func (w *work) offers(l look, option string) bool {
 	switch {
 	case option != "" && means.Continues && means.Always && l.Decision.Action == reprise.Ask && len(options) > 0:
 		return slices.ContainsFunc(options, works)
-	case means.Always, option == reprise.OptionSkipGroup && w.skippedGroupBefore():
+	case means.Always:
 		return true
 	case option == reprise.OptionFresh:
 		return l.Run.Refreshable()
-	case option == reprise.OptionNow && len(w.keptBy(l)) > 0:
-		return true
 	}
 	return slices.Contains(keysOf(options), option)
 }
@@ -79,18 +77,4 @@ func (w *work) current(l look) string {
 		return l.Decision.Point.ID
 	}
 	return ""
-}
-
-// skippedGroupBefore reports whether the last engine closed a question by skipping its
-// group and was killed: choosing that again continues from there.
-func (w *work) skippedGroupBefore() bool {
-	for i := len(w.events) - 1; i >= 0 && !w.leftInOrder; i-- {
-		switch ev := &w.events[i]; {
-		case ev.Kind == reprise.QuestionSkipped && ev.Actor == person:
-			return true
-		case ev.Kind == reprise.RunStarted, ev.Kind == reprise.RunResumed, ev.Kind == reprise.StateRestored:
-			return false
-		}
-	}
-	return false
 }

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"fmt"
-	"strings"
-
 	"reprise"
 	"reprise/worktree"
 )
@@ -25,16 +22,3 @@ func (w *work) goalOf(l look) (goal reprise.Goal, err error) {
 func (w *work) tree() worktree.Project {
 	return worktree.Project{Store: w.store, Repo: w.repo, Run: w.run, Ready: w.hist.Worktree}
 }
-
-// staysOpen says that merging does not end the run.
-func staysOpen(r *reprise.Run) string {
-	open := 0
-	for i := range r.Steps {
-		if !r.Steps[i].Status.Closed() {
-			open++
-		}
-	}
-	return fmt.Sprintf("the run stays open (not done: %d of %d).", open, len(r.Steps))
-}
-
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

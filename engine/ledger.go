@@ -9,34 +9,6 @@ import (
 	"reprise/journal"
 )
 
-// Ledger is where a run is read and recorded: its journal with the files behind it, or
-// files that keep every change to themselves.
-type Ledger interface {
-	// Files is the project, with the run's files as they are now.
-	Files() reprise.Store
-	// Current is the run as its files are now. It must not be changed.
-	Current() (*reprise.Run, error)
-	// Gone is a file of the run that was removed, "" if none was.
-	Gone() (string, error)
-	// Record makes an event durable, first in the journal and then in the files.
-	// If the process dies in between, the next one brings the files up to it.
-	Record(ctx context.Context, ev reprise.Event) error
-	// Note records an event in the journal alone.
-	Note(ev reprise.Event) error
-	// Defer records an event of a run that is moved on in memory, and leaves the files to
-	// Project. It reports false, and has recorded nothing, where only the files can tell
-	// what follows. Deferred counts what the files have not been told of.
-	Defer(ctx context.Context, t reprise.Track, ev reprise.Event) (bool, error)
-	Deferred() int
-	Project(ctx context.Context) error
-	// Archive moves a file or folder to the archive and returns its place there.
-	Archive(name string) (string, error)
-	// Inbox is the text of the inbox. TakeOut removes lines from it once their answers are
-	// on record.
-	Inbox() ([]byte, error)
-	TakeOut(lines [][]byte) error
-}
-
 // unfiled are the events that no layout records.
 var unfiled = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,

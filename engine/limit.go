@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"slices"
-	"time"
-
 	"reprise"
 	"reprise/agent"
 	"reprise/settings"
@@ -36,27 +33,4 @@ func accountOf(s settings.Agent) (account string, own bool) {
 		return s.Name, true
 	}
 	return s.Preset, false
-}
-
-// believed is when a limit ends, zero if that is implausible.
-func (w *work) believed(until time.Time) time.Time {
-	if until.Sub(w.Now()) > reprise.LongestLimit {
-		return time.Time{}
-	}
-	return until
-}
-
-// keptBy are the accounts that limits close, as others know, and that keep from being started
-// what comes next.
-func (w *work) keptBy(l look) (out []string) {
-	for _, u := range l.Decision.Units {
-		a, err := w.assign(u)
-		if err != nil {
-			continue // starting it says why
-		}
-		if account := w.account(a); w.believed(w.Closed[account]).After(w.Now()) && !slices.Contains(out, account) {
-			out = append(out, account)
-		}
-	}
-	return out
 }

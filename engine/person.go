@@ -12,21 +12,6 @@ import (
 	"reprise/journal"
 )
 
-// remembered keeps which answers a finished step used: they have to be recorded as
-// applied.
-func (r *Recalled) remembered(ev *reprise.Event) {
-	switch ev.Kind {
-	case reprise.RunStarted, reprise.StateRestored:
-		clear(r.due)
-	case reprise.StepFinished:
-		for _, id := range ev.Answers {
-			r.due[id] = ev.Step
-		}
-	case reprise.AnswerApplied:
-		delete(r.due, ev.Question)
-	}
-}
-
 // Answer records answers to the questions of a run, by their ids, and to those that
 // resuming it would ask, which are put on record first. All are on disk when it returns, or
 // in the inbox while another process works on the project. None is recorded if one of them
@@ -267,18 +252,5 @@ func (w *work) question(id string) (q reprise.Question, ok bool) {
 	if have := w.run.Question(id); have != nil {
 		return *have, true
 	}
-	if ev := w.willAsk(id); ev.Question != "" {
-		return askedIn(ev).Question(), true
-	}
 	return q, false
-}
-
-// willAsk is the event that asks a question which is not on record yet; zero if there is
-// none.
-func (w *work) willAsk(id string) (ev reprise.Event) {
-	if i := slices.IndexFunc(w.foreseen, func(ev reprise.Event) bool { return ev.Question == id }); i >= 0 {
-		ev = w.foreseen[i]
-		ev.At = zeroTime // it is asked now
-	}
-	return ev
 }

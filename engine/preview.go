@@ -87,9 +87,8 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, playbook reprise
 	w := e.newWork(store, ref, playbook, l)
 	account, err := journal.ReadAccount(store, journal.Name(ref))
 	for i := range account.Entries {
-		w.Hear(&account.Entries[i])
+		w.learn(&account.Entries[i])
 	}
-	w.onRecord = account
 	return w, err
 }
 

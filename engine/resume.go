@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/project"
@@ -32,7 +31,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 // and agents report from goroutines of their own.
 func (e *Engine) orderly() *Engine {
 	o := *e
-	o.gate, o.folders, o.tally = &agent.Gate{}, newFolders(), &tally{}
+	o.tally = &tally{}
 	if tell := e.Tell; tell != nil {
 		var mu sync.Mutex
 		o.Tell = func(p Progress) {
@@ -68,10 +67,8 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 	if err != nil {
 		return look{}, err
 	}
-	if opts.Held == nil {
-		if err := w.load(); err != nil {
-			return look{}, err
-		}
+	if err := w.load(); err != nil {
+		return look{}, err
 	}
 	if git := j.Observed.Git; git != nil && len(git.Past[w.ref.Path]) > 0 {
 		w.Past = git.Past

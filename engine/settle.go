@@ -17,9 +17,6 @@ func (s *Summary) add(ran *Summary) {
 	s.Skipped = append(s.Skipped, ran.Skipped...)
 }
 
-// counts is the outcome of an accepted attempt.
-const counts = "done"
-
 // assignmentOf is what a step needs: as the files offer it, or from the step itself.
 func (w *work) assignmentOf(step string) reprise.Assignment {
 	d := w.decide()

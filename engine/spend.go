@@ -41,9 +41,10 @@ func (w *work) usedBy(f *Attempt, r agent.Result, session string) reprise.Usage 
 // no one knows.
 func (w *work) warnOfUnknown(s *Attempt, u reprise.Usage) {
 	limits := w.Settings.Budget
-	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || !w.folders.tells("cost of "+u.Model) {
+	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || w.told["cost of "+u.Model] {
 		return
 	}
+	w.told["cost of "+u.Model] = true
 	w.notice(reprise.Finding{
 		Code: reprise.CodeCostUnknown, Severity: reprise.Warning, Subject: s.Step,
 		Message: fmt.Sprintf("the cost of attempt %d at %s is unknown, so max_cost does not include it", s.Number, s.Step), Hint: "set max_tokens, or the price of the model in prices",

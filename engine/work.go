@@ -5,138 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 	"time"
 
 	"reprise"
+	"reprise/core"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/project"
 )
 
-// work is one run being worked on: what is on record of it, what this process knows
-// beside that, and what carries it out. Only the goroutine of its loop touches it.
+// work is one run being worked on: what is on record of it, what this process knows beside that,
+// and what carries it out.
 type work struct {
 	*Engine
 	state
-	Memory
-	store      *durable.Store
-	layout     reprise.Layout
-	playbook   reprise.Playbook
-	ref        reprise.Ref
-	repo       *gitx.Repo // nil where the project is in no repository
-	checkedOut string     // what is checked out in the project, as far as was told; "" for no branch
-	choice     Choice
-	again      map[string]bool // the steps that are done again by it
-	sum        *Summary
-	depth      int               // of a child among its parents
-	within     reprise.Ref       // of a child: itself; zero for the outermost run
-	cast       map[string]string // of a child: who does the work of a role, where its parent names someone else
-	atWork     map[string]*Seen
-	succeeded  []string     // the steps of which an attempt was seen to succeed, by its own account
-	away       *reprise.Run // where its last attempt put it, complete; nil if it did not
-
-	// onRecord is the journal as it was read; nil where the run is worked on.
-	onRecord *journal.Account
-
-	on      reprise.Store // its files: those of the store, or as a preview has them
-	led     Ledger
-	hands   Hands
-	archive Archive
-	// open opens another run of the project, worked on by the playbook or, without one, as
-	// its files say.
-	open func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (*work, error)
-	// became is the run that this one continues as after a fresh start elsewhere; nil if
-	// there was none.
-	became *work
-}
-
-// state is what the files and the journal tell of a run.
-type state struct {
-	Recalled
-	run   *reprise.Run // as it was last read, with what the journal adds to it
-	files *reprise.Run // what of it the files tell; the journal's, never changed
-	seen  int          // how many events run was told of
-	view  *project.View
-	// stamped is the time of the last event that was recorded here.
-	stamped time.Time
-	// behind says how the files differed from the journal when it was opened; whole is set if
-	// there was nothing to say.
-	behind  []reprise.Finding
-	whole   bool
-	renewed bool  // a fresh start that was interrupted was completed
-	defined *made // what the run is made of, by what was on record when it was asked for
-	// foreseen are the events of questions that resuming the run would ask. Only Answer
-	// looks for them.
-	foreseen []reprise.Event
-}
-
-// Recalled is what the journal of a run adds up to.
-type Recalled struct {
-	hist   *journal.History
-	events []reprise.Event // since the run was started
-	// newest is the last event as it was read, and filed is set if files were to follow it.
-	newest reprise.Event
-	filed  bool
-	// follows are the events that complete the last group and are not on record yet.
-	// leftInOrder is set while the last event is that of an engine that left in good
-	// order.
-	follows     []reprise.Event
-	leftInOrder bool
-	// renewal is a fresh start that was decided and may be incomplete.
-	renewal reprise.Renewal
-	// due maps questions to the finished steps that used their answers.
-	due map[string]string
-}
-
-func newRecalled() *Recalled {
-	return &Recalled{hist: &journal.History{}, due: map[string]string{}}
-}
-
-// Hear implements journal.Listener.
-func (r *Recalled) Hear(e *journal.Entry) {
-	r.remember(&e.Event)
-	r.hist.Wrote(e.Files)
-	r.newest, r.filed = e.Event, len(e.Files) > 0
-}
-
-// Copy implements journal.Listener.
-func (r *Recalled) Copy() *Recalled {
-	c := *r
-	c.hist, c.events, c.due = r.hist.Copy(), slices.Clip(r.events), maps.Clone(r.due)
-	return &c
-}
-
-// Memory is what only the process that works on a run knows of it, as plain data. It is
-// empty after a restart, and nothing depends on it then.
-type Memory struct {
-	// Parked are steps that only a person can move on, and why.
-	Parked map[string]string
-	// Held are steps whose finished work cannot be committed. The next resume commits it;
-	// nothing is started before.
-	Held map[string]bool
-	// LeftOpen are questions that a person saw and did not answer. PutOff are those that
-	// a person put off: they are asked once nothing else is left to do.
-	LeftOpen, PutOff map[string]bool
-	// Denied are the keys of attempts whose verify command did not succeed: it is not run
-	// again.
-	Denied map[string]bool
-	// Unmarked is set where git shows steps to be done that are not marked yet, because a
-	// person is asked something first.
-	Unmarked bool
-	// NotBefore is when a limit lets a step be started.
-	NotBefore map[string]time.Time
-	// Last is what the last turn did, Rounds how many turns in a row only recorded.
-	Last   []Op
-	Rounds int
-	// StuckRow is one more than the number of events at which no unit could be recorded
-	// in a row.
-	StuckRow int
-	// LastDone is the last step that was finished and how, Times how often each was.
-	LastDone string
-	Times    map[string]int
+	store    *durable.Store
+	layout   reprise.Layout
+	playbook reprise.Playbook
+	ref      reprise.Ref
+	repo     *gitx.Repo // nil where the project is in no repository
+	choice   Choice
+	again    map[string]bool // the steps that are done again by it
+	sum      *Summary
+	depth    int               // of a child among its parents
+	cast     map[string]string // of a child: who does the work of a role, where its parent names someone else
+	on       reprise.Store     // its files: those of the store, or as a preview has them
 	// NewSessions makes every attempt start a new session. Wanted is the agent that a
 	// person wants to continue, until one is started.
 	NewSessions bool
@@ -148,32 +42,56 @@ type Memory struct {
 	Unrecorded map[string][]string
 	// Past are earlier versions of lists of tasks, from the last close look.
 	Past map[string][]reprise.Version
-	// Air is what is known of calls without a result.
-	Air Air
-	// Uncommitted is what attempts left uncommitted.
-	Uncommitted []Uncommitted
-	// Unasked are the steps of a question that a person skips instead of answering it.
-	Unasked []string
-	// Waits are the questions that child runs were left with.
-	Waits []Waiting
+	Air  Air
+	// Waits are the questions that the runs which do its steps were left with.
+	Waits []reprise.Question
+	told  map[string]bool // what is told only once
 }
 
-func newMemory() Memory {
-	return Memory{
-		Parked: map[string]string{}, Held: map[string]bool{}, LeftOpen: map[string]bool{}, PutOff: map[string]bool{}, Denied: map[string]bool{},
-		NotBefore: map[string]time.Time{}, Times: map[string]int{},
+// state is what the files and the journal tell of a run.
+type state struct {
+	recalled
+	run   *reprise.Run // as it was last read, with what the journal adds to it
+	files *reprise.Run // what of it the files tell; the journal's, never changed
+	seen  int          // how many events run was told of
+	view  *project.View
+}
+
+// recalled is what the journal of a run adds up to.
+type recalled struct {
+	hist   *journal.History
+	events []reprise.Event // since the run was started
+	// due maps questions to the finished steps that used their answers.
+	due map[string]string
+}
+
+// learn takes an entry over.
+func (r *recalled) learn(e *journal.Entry) {
+	ev := &e.Event
+	r.hist.Add(ev)
+	r.hist.Wrote(e.Files)
+	switch ev.Kind {
+	case reprise.RunStarted:
+		r.events = nil
+		clear(r.due)
+		return
+	case reprise.StateRestored:
+		clear(r.due)
+	case reprise.StepFinished:
+		for _, id := range ev.Answers {
+			r.due[id] = ev.Step
+		}
+	case reprise.AnswerApplied:
+		delete(r.due, ev.Question)
 	}
+	r.events = append(r.events, *ev)
 }
 
 // openRepo opens the project's repository. Where there is none, there is no git, or it is
 // refused, only the state is worked on. Where git gives no answer nobody can tell, and that
 // is an error.
 func (w *work) openRepo(ctx context.Context) error {
-	open := w.Repo
-	if open == nil || w.onRecord == nil {
-		open = func() (*gitx.Repo, error) { return gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}) }
-	}
-	repo, err := open()
+	repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ})
 	var refused *gitx.RefusedError
 	switch {
 	case err == nil, gitx.Absent(err):
@@ -183,16 +101,13 @@ func (w *work) openRepo(ctx context.Context) error {
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: w.ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
 	w.repo, w.sum.StateOnly = repo, repo == nil
-	if repo != nil {
-		w.checkedOut = repo.Current()
-	}
 	return nil
 }
 
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, l reprise.Layout) *work {
 	return &work{
-		Engine: e, store: store, on: store, layout: l, playbook: playbook, ref: ref, atWork: map[string]*Seen{}, sum: &Summary{Run: ref, Started: e.Now()},
-		state: state{Recalled: *newRecalled()}, Memory: newMemory(),
+		Engine: e, store: store, on: store, layout: l, playbook: playbook, ref: ref, sum: &Summary{Run: ref, Started: e.Now()},
+		state: state{recalled: recalled{hist: &journal.History{}, due: map[string]string{}}}, told: map[string]bool{},
 	}
 }
 
@@ -214,7 +129,8 @@ func (w *work) load() error {
 // setRun takes over what the files say and adds what the journal knows. It leaves out
 // limits: they close an account, and other units may still be started.
 func (w *work) setRun(files *reprise.Run) {
-	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: w.own()}, project.Scope{
+	_, _, own, _ := w.hist.Defined(w.layout, w.ref)
+	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: own}, project.Scope{
 		Dir: w.Dir, Files: w.on, Past: w.Past, Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, Playbook: w.playbook,
 	})
 	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events
@@ -241,18 +157,6 @@ func (w *work) gone() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// remember adds an event to what the journal is known to say.
-func (r *Recalled) remember(ev *reprise.Event) {
-	r.hist.Add(ev)
-	r.remembered(ev)
-	r.followed(ev)
-	if ev.Kind == reprise.RunStarted {
-		r.events = nil
-		return
-	}
-	r.events = append(r.events, *ev)
-}
-
 // decide decides from the files alone: git and the process table were looked at before
 // the run was resumed, and the journal knows what happened since.
 func (w *work) decide() reprise.Decision {
@@ -277,7 +181,7 @@ func (w *work) tell(p Progress) {
 		pr := w.run.Progress()
 		p.Done, p.Total, p.Skipped = pr.Done, pr.Total, pr.Skipped
 		// What an attempt wrote about itself does not count before it is accepted.
-		if s := w.run.Step(p.Step); p.Kind == Ended && p.Outcome != counts && s != nil && s.Status.Closed() {
+		if s := w.run.Step(p.Step); p.Kind == Ended && core.Outcome(p.Outcome) != core.Done && s != nil && s.Status.Closed() {
 			p.Done--
 		}
 	}

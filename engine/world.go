@@ -62,3 +62,9 @@ func pick[T int | time.Duration](all ...T) T {
 	}
 	return 0
 }
+
+// startError says that no agent is configured for a unit, or that it cannot be started.
+type startError struct{ error }
+
+// Unwrap gives the cause.
+func (e *startError) Unwrap() error { return e.error }

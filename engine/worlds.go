@@ -354,15 +354,6 @@ func (l *listed) config() run.Config {
 	}
 }
 
-// account is what a limit applies to.
-func (l *listed) account(a reprise.Assignment) string {
-	bound, err := l.bind(a)
-	if err != nil {
-		return ""
-	}
-	return bound.name
-}
-
 // check is the command that says whether a step is done.
 func (l *listed) check(s core.Step) (agent.Agent, agent.Job, bool) {
 	a, err := l.assignment(s.ID, s.InPlan, s.Title)
@@ -484,6 +475,11 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 		return nil, agent.Job{}, fmt.Errorf("write the prompt of %s: %w", a.Step.ID, err)
 	}
 	job := l.job(f, bound)
+	for _, said := range a.Answers {
+		if said.ID != "" { // it looks for its own name; the latest counts
+			job.Answers[said.ID] = noNul(said.Answer)
+		}
+	}
 	l.sum.Launches++
 	return bound.agent, job, nil
 }
@@ -520,7 +516,7 @@ func (l *listed) inner(step core.Step) (c run.Config, err error) {
 		if asked != nil {
 			ev := journal.Asked(asked)
 			q := reprise.Question{ID: asked.ID, Text: ev.Text, Options: ev.Options, Facts: ev.Facts, Closed: ev.Closed, Subject: asked.Step}
-			l.Waits = append(l.Waits, waitingFor(step.ID, in.ref, &q))
+			l.Waits = append(l.Waits, q)
 		}
 	}
 	return c, nil
@@ -549,12 +545,13 @@ func (l *listed) within(a reprise.Assignment) (*listed, error) {
 // recorded takes a record over into what is known of the run.
 func (l *listed) recorded(r core.Record) {
 	for _, entry := range l.tells.Tell(r) {
-		l.Hear(&entry)
+		l.learn(&entry)
 	}
 }
 
 // used is what an attempt used, as its End keeps it; nothing where no agent was at work.
 func (l *listed) used(s run.Attempted) json.RawMessage {
+	l.Air.landed(s.Step, s.Result)
 	f := &Attempt{Number: s.Attempt, Dir: s.Dir, Began: s.Began}
 	var err error
 	if f.Assignment, err = l.assignment(s.Step, s.Step, s.Title); err == nil && !spends(f.Assignment) {
@@ -667,7 +664,8 @@ func (l *listed) told(p run.Progress) {
 			l.sum.Skipped = append(l.sum.Skipped, report)
 		case core.Paused: // by itself, unless we are stopped
 			as, _ := l.assignment(p.Step, p.Step, p.Title) //nolint:errcheck // then nobody is named
-			l.unable = &NotReadyError{Agent: l.account(as), Reason: p.Text}
+			bound, _ := l.bind(as)                         //nolint:errcheck // likewise
+			l.unable = &NotReadyError{Agent: bound.name, Reason: p.Text}
 		}
 	}
 	l.tell(out)
@@ -686,8 +684,8 @@ func (l *listed) left(r *reprise.Run) {
 	if f, ok := r.Unticked(); ok && l.sum.Action == reprise.Finish {
 		l.sum.Findings = append(l.sum.Findings, f)
 	}
-	for i := range l.Waits { // of the runs that do steps
-		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits[i].Question()), reprise.Ask
+	if len(l.Waits) > 0 { // of the runs that do steps
+		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits...), reprise.Ask
 	}
 	l.sum.Questions = append(l.sum.Questions, r.PendingQuestions()...)
 	for i := range r.Steps {
