@@ -45,6 +45,7 @@ type Step struct {
 	Status Status
 	Needs  []string // steps that must be done before
 	Policy Policy
+	Place  Place // where it is done: Here or Branch
 	// Account is what a usage limit applies to; Tries and Backoff are how often the step may fail
 	// before a person is asked (0 leaves that to the run) and how long to wait after a failure,
 	// twice as long after each.

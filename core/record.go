@@ -52,7 +52,16 @@ type Plan struct {
 	Revised bool     `json:"revised,omitempty"` // a person changed what it asks for: what failed is tried anew
 	Skips   string   `json:"skips,omitempty"`   // the question that is closed without an answer
 	Reopens []string `json:"reopens,omitempty"`
+	Site    *Site    `json:"site,omitempty"` // where the run is worked on from now on
 	Move    *Move    `json:"move,omitempty"`
+}
+
+// Site is where a run is worked on.
+type Site struct {
+	Place Place  `json:"place,omitempty"` // Here or Branch
+	At    string `json:"at,omitempty"`    // of place Branch: its checkout, a path in the project
+	Base  string `json:"base,omitempty"`  // the commit from which its branch comes
+	Head  Head   `json:"head,omitzero"`   // where its branch stands
 }
 
 // Start says that an attempt of a step begins. It is written before its agent exists: an
@@ -89,9 +98,11 @@ type Place string
 
 // Places. Here is the default: a worktree of 50,000 files takes four seconds to make.
 const (
-	Here   Place = ""       // in the project itself
-	Own    Place = "own"    // in a worktree of its own, for steps side by side: own/1, own/2 …
-	Branch Place = "branch" // on a branch of its own, where a convention wants that
+	Here Place = ""    // in the project itself
+	Own  Place = "own" // in a worktree of its own, for steps side by side: own/1, own/2 …
+	// Branch is a checkout on a branch of its own, where a convention wants that. The worlds of such a
+	// run are pairs: that checkout, and the convention's files in the project.
+	Branch Place = "branch"
 )
 
 // Outcome is how an attempt ended.

@@ -50,6 +50,7 @@ type listed struct {
 	conv    adapted.Convention
 	// begins makes the files of a run that is not there yet.
 	begins *core.BeginRun
+	begun  bool              // it was given up, and begins again
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
@@ -73,8 +74,11 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	}
 	l.noteTaking(report)
 	d := look.Decision
+	if over, err := l.concludes(ctx, look); over || err != nil {
+		return l.sum, err
+	}
 	switch unsaid := c.Option == "" && c.From == "" && len(c.Skip) == 0; {
-	case d.Verdict == reprise.BlockedVerdict:
+	case d.Verdict == reprise.BlockedVerdict && !l.begun:
 		return nil, unsafe(ref.ID, d)
 	case d.Action == reprise.Finish && c.From == "" && (c.Option == "" || ref.Kind != reprise.KindTasks && c.Option != reprise.OptionFresh), unsaid && d.State == reprise.Stopped, unsaid && d.Holds(look.Run):
 		l.comes(d)
@@ -104,7 +108,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 			return nil, err
 		}
 	}
-	if c.Option == reprise.OptionFresh {
+	if c.Option == reprise.OptionFresh && !l.begun {
 		if err := l.afreshOn(ctx, store, look); err != nil {
 			return nil, err
 		}
@@ -125,15 +129,21 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	if err := l.toTheEnd(ctx); err != nil {
 		return l.sum, err
 	}
-	j, err := project.Judge(context.WithoutCancel(ctx), e.Dir, e.closely())
+	return l.sum, l.endsAs(ctx, taken)
+}
+
+// endsAs says what came of the work, as who looks next sees it, and notes that it is left in good order.
+// taken is the record by which the run was taken up.
+func (l *listed) endsAs(ctx context.Context, taken int) error {
+	j, err := project.Judge(context.WithoutCancel(ctx), l.Dir, l.closely())
 	if err != nil {
-		return l.sum, err
+		return err
 	}
-	if r := j.Find(ref); r != nil {
+	if r := j.Find(l.ref); r != nil {
 		l.comes(j.Decisions[r])
 		l.left(r)
-		if len(l.sum.Finished) > 0 {
-			l.sum.Snapshot = takenID(ref, uint64(taken))
+		if len(l.sum.Finished) > 0 && l.sum.Snapshot == "" {
+			l.sum.Snapshot = takenID(l.ref, uint64(taken))
 		}
 		for _, f := range r.Findings {
 			if l.sum.Action == reprise.Finish && f.ContestsEnd() {
@@ -143,7 +153,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	} else if l.at.Complete() { // it is done, and was put away
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
 	}
-	return l.sum, l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
+	return l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
 }
 
 // putAway archives the files by which a person held the run, who wants it to go on now.
@@ -345,6 +355,7 @@ func (l *listed) config() run.Config {
 		}
 	}
 	return run.Config{
+		Site: l.site(), Uncommitted: l.ref.Kind == reprise.KindBuild,
 		Looker: l.looker, Check: l.check, Parallel: parallel, Leaves: leaves,
 		Used: l.used, Budget: l.budget, Recorded: l.recorded,
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
@@ -937,6 +948,9 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	}
 	p := &Preview{Run: ref, Steps: stepIDs(seen.Run), Decision: seen.Decision, Outcome: seen.Decision.Outcome()}
 	would := func(format string, args ...any) { p.Would = append(p.Would, fmt.Sprintf(format, args...)) }
+	if over, err := l.previewConclusion(ctx, seen, p); over || err != nil {
+		return p, err
+	}
 	if seen.Decision.Verdict == reprise.BlockedVerdict {
 		return nil, unsafe(ref.ID, seen.Decision)
 	}

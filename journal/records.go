@@ -158,6 +158,8 @@ func (t *Teller) tell(r core.Record) {
 		add(reprise.Event{Kind: reprise.AnswerApplied, Question: r.Answer.ID})
 	case r.Undo != nil:
 		add(reprise.Event{Kind: reprise.StepReset, Step: r.Undo.Step, Text: r.Undo.Why, Actor: reprise.Person})
+	case r.Plan != nil && r.Plan.Site != nil && r.Plan.Site.Place == core.Branch:
+		add(reprise.Event{Kind: reprise.WorktreeReady, Text: r.Plan.Site.At, Commit: r.Plan.Site.Base})
 	case r.Plan != nil && r.Plan.Skips != "":
 		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Plan.Skips, Actor: reprise.Person})
 	case r.Note != nil && r.Note.Left != "" && t.over: // which says it

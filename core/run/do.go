@@ -23,6 +23,9 @@ import (
 // start begins an attempt. The record comes before the agent: one that nobody recorded
 // cannot exist.
 func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
+	if e.Site != nil && !e.Repo.Private() && (step.Place == core.Branch) != (e.site != "") {
+		return e.goTo(ctx, step)
+	}
 	past := e.state().Step(step.ID)
 	if e.Parallel > 1 {
 		return e.startOwn(ctx, stop, step, past)
@@ -46,7 +49,7 @@ func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	} else if s.Staged, err = e.Repo.Staged(ctx); err != nil {
 		return err
 	}
-	return e.begin(ctx, stop, step, &s, now, e.Dir)
+	return e.begin(ctx, stop, step, &s, now, e.workDir())
 }
 
 // begin asks who does an attempt, records that it begins, and starts it. Where nobody can, the
@@ -420,7 +423,7 @@ func (e *Engine) planMove(now core.World, change core.Change, subject, trailer s
 	}
 	changes, err := e.Repo.Diff(m.Base, m.To)
 	if err == nil {
-		m.Aside, _, err = e.Repo.Aside(context.Background(), changes)
+		m.Aside, _, err = e.aside(context.Background(), changes)
 	}
 	return m, err
 }
@@ -461,7 +464,7 @@ func (e *Engine) verify(stop context.Context, step string, steps []core.Step) er
 		return fmt.Errorf("step %s wants a check, and none is known", step)
 	}
 	job.Run, job.Step, job.Attempt, job.Role, job.Project = e.Run, step, open.Attempt, "verify", e.Dir
-	job.Dir = filepath.Join(repo.Top, filepath.FromSlash(e.below))
+	job.Dir = repo.Dir(e.below)
 	said, err := e.attempt(open).Check(stop, e.Hard, by, job, func() (string, error) {
 		now, err := repo.Take(ctx)
 		return string(now), err
@@ -496,7 +499,7 @@ func (e *Engine) done(ctx context.Context, status core.SetStatus, steps []core.S
 		return nil, nil, err
 	}
 	var why []string
-	if m.Aside, why, err = e.Repo.Aside(ctx, changes); err != nil {
+	if m.Aside, why, err = e.aside(ctx, changes); err != nil {
 		return nil, nil, err
 	}
 	for _, w := range why {

@@ -93,7 +93,8 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 		return err
 	}
 	v.Branch = head.Branch
-	if at := e.state().At; at.Commit != "" && at.Branch != head.Branch {
+	gone := e.site == "" && e.state().Site.Place == core.Branch // its checkout is: another one is made of its branch
+	if at := e.state().At; at.Commit != "" && at.Branch != head.Branch && !gone {
 		has, err := e.Repo.Has(ctx, head.Commit, at.Commit)
 		if err != nil {
 			return err
