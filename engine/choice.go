@@ -113,22 +113,6 @@ func (w *work) resumeRun(ctx context.Context, l look) (bool, error) {
 	return false, w.recordChoice(ctx)
 }
 
-// blockedAt is the step that a run waits at because its files call it blocked, "" if it does
-// not wait for that: a person who continues it says that nothing blocks it any more.
-func (w *work) blockedAt(ctx context.Context, l look) string {
-	if !l.Decision.Holds(l.Run) {
-		return ""
-	}
-	step := w.current(l)
-	if s := l.Run.Step(step); s == nil || s.Status != reprise.Blocked {
-		return ""
-	}
-	if _, err := w.resetsFrom(ctx, step); err != nil {
-		return "" // its files cannot say so
-	}
-	return step
-}
-
 // unsettled reports whether the last engine was killed and may have left something to
 // settle, even where everything is done.
 func (w *work) unsettled() bool { return w.hist.Events > 0 && !w.leftInOrder }
