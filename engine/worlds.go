@@ -258,7 +258,11 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 		w.Air.Sessions = seen.Observed.SessionsOn(seen.Run)
 		w.noteUnrecorded(seen)
 	}
-	if err := l.beginsAt(ctx); err != nil {
+	from := c.From
+	if c.Option == reprise.OptionContinue && from == "" {
+		from = w.blockedAt(ctx, seen)
+	}
+	if err := l.beginsAt(ctx, from); err != nil {
 		return nil, seen, err
 	}
 	return l, seen, nil
@@ -329,6 +333,22 @@ func (l *listed) choose(seen look) {
 	}
 }
 
+// blockedAt is the step that a run waits at because its files call it blocked, "" if it does
+// not wait for that: a person who continues it says that nothing blocks it any more.
+func (w *work) blockedAt(ctx context.Context, l look) string {
+	if !l.Decision.Holds(l.Run) {
+		return ""
+	}
+	step := w.current(l)
+	if s := l.Run.Step(step); s == nil || s.Status != reprise.Blocked {
+		return ""
+	}
+	if _, err := w.resetsFrom(ctx, step); err != nil {
+		return "" // its files cannot say so
+	}
+	return step
+}
+
 // config says how the core works on the list.
 func (l *listed) config() run.Config {
 	skip := map[string]bool{}
@@ -338,6 +358,9 @@ func (l *listed) config() run.Config {
 	l.tells = journal.NewTeller(journal.Name(l.ref))
 	l.conv = conventionOf(l.ref, func() []reprise.Version { return l.Past[l.ref.Path] })
 	l.conv.Playbook, l.conv.Now, l.conv.Account, l.conv.Backoff = stepsBy(l.ref, l.playbook), l.Now, l.account, l.Settings.Backoff
+	if l.conv.Playbook == nil {
+		l.conv.List = l.playbook
+	}
 	l.conv.Recall, l.conv.Choice = l.recall, reprise.Choice{Option: l.choice.Option}
 	parallel, leaves := 0, []string(nil)
 	if l.ref.Kind == reprise.KindGraph {
@@ -386,7 +409,7 @@ func stepsBy(ref reprise.Ref, playbook reprise.Playbook) reprise.Playbook {
 
 // judgeOf asks a convention what it makes of an attempt; nil for one without a playbook.
 func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
-	if c.Playbook == nil {
+	if c.Playbook == nil && c.List == nil {
 		return nil
 	}
 	return func(j run.Judged) (*core.Judgement, error) {
@@ -397,7 +420,7 @@ func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
 		if j.Result.ReplyProblem != "" {
 			return &core.Judgement{Problem: "its result cannot be used: " + j.Result.ReplyProblem}, nil
 		}
-		return c.Judge(j.Before, j.Now, j.Step, reply)
+		return c.Judge(j.Before, j.Now, j.Was, j.Is, reply)
 	}
 }
 
@@ -407,7 +430,9 @@ func (l *listed) other(b core.Begin) (core.Convention, func(run.Judged) (*core.J
 	c := conventionOf(ref, func() []reprise.Version { return nil })
 	c.Now = l.Now
 	if playbook, err := l.playbookOf(l.store, ref); err == nil {
-		c.Playbook = stepsBy(ref, playbook)
+		if c.Playbook = stepsBy(ref, playbook); c.Playbook == nil {
+			c.List = playbook
+		}
 	}
 	return c, judgeOf(c)
 }
@@ -431,7 +456,7 @@ func (l *listed) assignment(step, inPlan, title string) (reprise.Assignment, err
 // conventionOf is the one of a run, with all that the table of conventions knows of it.
 func conventionOf(ref reprise.Ref, past func() []reprise.Version) adapted.Convention {
 	c, of := adapted.Convention{Layout: convention.Find(ref.Layout), Ref: ref}, convention.Of(ref.Layout)
-	c.PutAway = of.PutAway
+	c.PutAway = func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) { return project.Moved(fsys, of, ref) }
 	if of.Aim != nil {
 		c.Aim = func(fsys fs.FS, r *reprise.Run) { of.Aim(fsys, r, past()) }
 	}
@@ -495,13 +520,26 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	return bound.agent, job, nil
 }
 
-// recall adds what the records know of the ends of steps: in which order, and what was sent back.
+// recall adds what the records know: in which order steps ended, what was sent back, and the answers
+// to what their agents asked, until one of them has used it.
 func (l *listed) recall(r *reprise.Run) {
 	told := r.Clone()
 	told.Recall(l.events)
 	for i := range r.Steps {
 		if s := told.Step(r.Steps[i].ID); s != nil {
 			r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
+		}
+	}
+	for _, q := range told.Questions {
+		if l.conv.Playbook != nil {
+			break // its files have them
+		}
+		s := r.Step(q.By)
+		used := s != nil && slices.ContainsFunc(l.events, func(ev reprise.Event) bool {
+			return (ev.Kind == reprise.StepFinished || ev.Kind == reprise.StepSkipped) && ev.Step == s.ID && ev.At.After(q.AskedAt)
+		})
+		if q.Own != "" && q.Answered && s != nil && !used && r.Question(q.Own) == nil {
+			r.Questions = append(r.Questions, reprise.Question{ID: q.Own, Subject: q.Subject, Text: q.Text, Options: q.Options, Closed: q.Closed, Answered: true, Answer: q.Answer, AskedAt: q.AskedAt})
 		}
 	}
 }
@@ -699,6 +737,9 @@ func (l *listed) left(r *reprise.Run) {
 		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits...), reprise.Ask
 	}
 	l.sum.Questions = append(l.sum.Questions, r.PendingQuestions()...)
+	if l.sum.Action == reprise.Start && !l.sum.Until.IsZero() { // a run that does a step waits
+		l.sum.Action = reprise.Wait
+	}
 	for i := range r.Steps {
 		if s := &r.Steps[i]; !s.Status.Closed() {
 			l.sum.Left = append(l.sum.Left, s.ID)
@@ -760,7 +801,7 @@ func (l *listed) give(ctx context.Context, id, text string) error {
 	if is := ours != nil && ours.ID == id; !is && l.conv.Playbook != nil {
 		return l.answerPlan(ctx, id, text)
 	} else if q := l.files.Question(id); !is && q != nil && !q.Answered {
-		return l.at.Say(ctx, core.Question{ID: id, Text: q.Text}, text)
+		return l.at.Say(ctx, core.Question{ID: id, Text: q.Text, Subject: q.Subject, Filed: true}, text)
 	}
 	err := l.answer(ctx, id, text)
 	if errors.Is(err, run.ErrNotAsked) {

@@ -20,7 +20,7 @@ import (
 // site makes the checkout of its own in which a run is worked on; nil where it has none, because the
 // project is one itself.
 func (l *listed) site() func(context.Context) (at, base string, err error) {
-	if l.InPlace || !seeded(l.ref) {
+	if l.ref.Kind == reprise.KindTasks {
 		return nil
 	}
 	return func(ctx context.Context) (at, base string, err error) {

@@ -232,7 +232,9 @@ func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
 func Asked(q *core.Ask) reprise.Event {
 	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step}
 	if q.Of != nil {
-		ev.By, ev.Text, ev.Options, ev.Closed = q.Step, q.Of.Text, q.Of.Options, q.Of.Closed
+		if ev.By, ev.Text, ev.Options, ev.Closed = q.Step, q.Of.Text, q.Of.Options, q.Of.Closed; q.Of.ID != q.ID {
+			ev.Own = q.Of.ID
+		}
 		return ev
 	}
 	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true

@@ -192,7 +192,7 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	left := now
 	if look.Passed && look.Judged == nil && open.Place == core.Here && d.Outcome != core.Done && d.Outcome != core.Asking {
-		if left, err = e.withoutHalf(look, e.attempt(open)); err != nil {
+		if left, err = e.withoutHalf(look, e.attempt(open), v.Steps); err != nil {
 			return err
 		}
 	}
@@ -229,6 +229,9 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		}
 		if end.Move, end.Reopens, err = e.done(ctx, status, v.Steps, before, from, to); err != nil {
 			return err
+		}
+		if look.Judged != nil && look.Judged.Open && !slices.Contains(end.Reopens, open.Step) {
+			end.Reopens = append(end.Reopens, open.Step)
 		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
 	}
@@ -267,17 +270,26 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	return err
 }
 
-// withoutHalf gives the world in which an attempt ended without what it wrote into its plan, so that
-// this offers the step again: its files may be half written, and hide that. What is taken out is kept
-// beside the log of the attempt, and told: nobody can tell a person's edit of these files from it.
-func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt) (core.World, error) {
+// withoutHalf gives the world in which an attempt ended without what it wrote into its plan and of what
+// it was to leave, so that the plan offers the step again: these files may be half written, and hide
+// that. What is taken out is kept beside the log of the attempt, and told: nobody can tell a person's
+// edit of these files from it.
+func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt, steps []core.Step) (core.World, error) {
+	var leaves []core.File
+	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == look.Step }); i >= 0 {
+		leaves = steps[i].Leaves
+	}
+	isHalf := func(name string) bool {
+		return e.inPlan(name) || slices.ContainsFunc(leaves, func(f core.File) bool { return world.Below(name, path.Join(e.below, f.Path)) })
+	}
+
 	changes, err := e.Repo.Diff(look.Base, look.Now)
 	if err != nil {
 		return "", err
 	}
 	var half []string
 	for _, c := range changes {
-		if e.inPlan(c.Path) && !slices.Contains(look.Foreign, c.Path) {
+		if isHalf(c.Path) && !slices.Contains(look.Foreign, c.Path) {
 			half = append(half, c.Path)
 		}
 	}
@@ -299,7 +311,7 @@ func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt) (core.World, erro
 		}
 	}
 	if len(half) > 0 {
-		e.notice(look.Step, "it was cut off in its plan's own files, which are as they were before it; what it left of them is kept in "+kept, nil)
+		e.notice(look.Step, "it did not finish files that count as done once they are there: they are as they were before it, and what it left of them is kept in "+kept, nil)
 	}
 	return e.Repo.Only(look.Now, look.Base, half)
 }
@@ -378,7 +390,11 @@ func (e *Engine) answerText(ctx context.Context, q *core.Ask, text string) error
 		if err != nil {
 			return err
 		}
-		a.Move, err = e.planMove(now, core.SetAnswer{Question: q.ID, Text: text}, "Answer "+q.ID, "Reprise-Answer: "+e.Run+"/"+q.ID)
+		trailer := "Reprise-Answer: " + e.Run + "/" + q.ID
+		a.Move, err = e.planMove(now, core.SetAnswer{Question: q.ID, Text: text}, "Answer "+q.ID, trailer)
+		if err == nil && a.Move != nil {
+			err = e.didIt(a.Move, q.Of.Subject, trailer)
+		}
 		if err == nil && a.Move != nil {
 			a.Reopens, err = e.reopens("", now, a.Move.To)
 		}
@@ -387,6 +403,20 @@ func (e *Engine) answerText(ctx context.Context, q *core.Ask, text string) error
 		}
 	}
 	return e.do(ctx, core.Record{Answer: a})
+}
+
+// didIt names the commit of an answer after the step that it ends: a person did that.
+func (e *Engine) didIt(m *core.Move, step, trailer string) error {
+	was, err := e.steps(e.Repo.FS(m.From))
+	if err != nil {
+		return err
+	}
+	is, err := e.steps(e.Repo.FS(m.To))
+	ended := func(s core.Step) bool { return s.ID == step && s.Status.Closed() }
+	if err == nil && !slices.ContainsFunc(was, ended) && slices.ContainsFunc(is, ended) {
+		m.Message = step + ": " + title(is, step) + "\n\n" + trailer
+	}
+	return err
 }
 
 // settle has the plan say what its files show.

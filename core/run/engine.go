@@ -102,7 +102,7 @@ type Attempted struct {
 
 // Judged is an attempt that its convention is to judge.
 type Judged struct {
-	Step        string
+	Was, Is     string // the step in its plan, before the attempt and now
 	Attempt     int
 	Before, Now fs.FS // the project, before its first attempt and now
 	Result      agent.Result

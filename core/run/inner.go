@@ -105,7 +105,7 @@ func (e *Engine) lookInto(ctx context.Context, open *core.Start) (*core.Look, er
 	}
 	if l.Inner.Over && e.Judge != nil {
 		done := hands.Result{Result: agent.Result{Outcome: agent.Done, Reply: &reprise.Reply{Outcome: "done"}}}
-		return l, e.judge(e.Repo, l, open, done)
+		return l, e.judge(e.Repo, l, open, core.Step{}, done)
 	}
 	return l, nil
 }

@@ -201,7 +201,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		}
 	}
 	if e.Judge != nil && len(l.Missing) == 0 && (l.Proved() || len(l.Questions) > 0) {
-		if err := e.judge(repo, l, open, result); err != nil {
+		if err := e.judge(repo, l, open, step, result); err != nil {
 			return nil, err
 		}
 	}
@@ -243,8 +243,15 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 }
 
 // judge asks the convention what it makes of an attempt.
-func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, r hands.Result) (err error) {
-	j := Judged{Step: open.Step, Attempt: open.Attempt, Result: r.Result}
+func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, step core.Step, r hands.Result) (err error) {
+	j := Judged{Was: open.Step, Is: cmp.Or(step.InPlan, open.Step), Attempt: open.Attempt, Result: r.Result}
+	was, err := e.steps(e.Repo.FS(open.Before))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if i := slices.IndexFunc(was, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
+		j.Was = was[i].InPlan
+	}
 	if j.Before, err = e.sub(e.Repo.FS(open.Before)); err != nil {
 		return err
 	}
@@ -319,7 +326,11 @@ func (e *Engine) powerCut(open *core.Start) bool { return open.Boot != "" && ope
 func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Change) (own bool, others []string, err error) {
 	var was []core.Step
 	if slices.ContainsFunc(changes, func(c world.Change) bool { return e.inPlan(c.Path) }) {
-		if was, err = e.steps(e.Repo.FS(open.Before)); errors.Is(err, fs.ErrNotExist) {
+		before := open.Before
+		if open.Move != nil { // what that changed is no mark of the attempt
+			before = open.Move.To
+		}
+		if was, err = e.steps(e.Repo.FS(before)); errors.Is(err, fs.ErrNotExist) {
 			err = nil // the plan is newer than the attempt
 		}
 	}
