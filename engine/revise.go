@@ -117,12 +117,8 @@ func (w *work) revise(ctx context.Context) error {
 	if !changed {
 		return nil
 	}
-	graph, err := o.graph()
-	if err != nil {
-		return err
-	}
 	found := w.revised(o)
-	if err := w.record(ctx, reprise.Event{Kind: reprise.RunRevised, Actor: person, Text: graph}); err != nil {
+	if err := w.record(ctx, reprise.Event{Kind: reprise.RunRevised, Actor: person, Text: o.graph}); err != nil {
 		return err
 	}
 	o.from.hash = o.hash
