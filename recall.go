@@ -407,7 +407,8 @@ func (e *Ends) Add(events []Event) {
 // they were sent back since.
 func (e *Ends) Into(r *Run) {
 	for i := range r.Steps {
-		s := e.steps[r.Steps[i].ID]
-		r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
+		if s, ok := e.steps[r.Steps[i].ID]; ok {
+			r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
+		}
 	}
 }

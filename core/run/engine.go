@@ -59,7 +59,7 @@ type Config struct {
 	Recorded func(core.Record)
 	// Letters passes on what was told meanwhile, to be noted; nil where nothing can be. It is asked now
 	// and then while attempts are at work, and before the end of one is recorded.
-	Letters func(note func(core.Note) error) error
+	Letters  func(note func(core.Note) error) error
 	Skip     map[string]bool
 	Until    string
 	Leaves   []string // what steps leave, that is brought from one place to another though git ignores it
