@@ -91,8 +91,10 @@ type Question struct {
 	Subject string          `json:"subject,omitempty"` // what it is about
 	Options []string        `json:"options,omitempty"`
 	Closed  bool            `json:"closed,omitempty"`
-	// Filed says that the plan has it, and its answer: when that is used the plan says.
-	Filed bool `json:"filed,omitempty"`
+	// Filed says that the plan has it, and its answer: when that is used the plan says. Unfiled says
+	// that it has a place for it there, which is empty until it is asked.
+	Filed   bool `json:"filed,omitempty"`
+	Unfiled bool `json:"-"`
 	// Lapses is set for one that is asked only as long as the View has it. Its answer is no agent's.
 	Lapses bool `json:"lapses,omitempty"`
 }

@@ -87,6 +87,17 @@ type Start struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// Folder is that of an attempt, in the folder of its run.
+func Folder(step string, attempt int) string {
+	safe := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, step)
+	return fmt.Sprintf("attempts/%.100s.%d", safe, attempt)
+}
+
 // Head is where the user's branch stands.
 type Head struct {
 	Commit string `json:"commit,omitempty"` // empty on a branch without commits, and without git
@@ -146,6 +157,7 @@ type End struct {
 	// known.
 	Account string    `json:"account,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
+	Awaits  string    `json:"awaits,omitempty"` // what it waits for, in words of who knows agents
 	// Uses are the questions of the plan whose answers it used.
 	Uses []string `json:"uses,omitempty"`
 	// Reopens are steps that were done and that the plan opens again because of this end: a
@@ -162,6 +174,7 @@ type Ask struct {
 	// it, one by one.
 	Of   *Question  `json:"of,omitempty"`
 	More []Question `json:"more,omitempty"`
+	Move *Move      `json:"move,omitempty"` // the plan has the question
 }
 
 // next gives the question that is asked once this one is answered, nil if there is none.
@@ -220,6 +233,8 @@ type Note struct {
 	// in words that only who asked reads.
 	Call   string `json:"call,omitempty"`
 	Landed string `json:"landed,omitempty"`
+	// Letter is what a session or an agent told, in words that only who reads it knows.
+	Letter json.RawMessage `json:"letter,omitempty"`
 }
 
 // Close ends the run. An Undo opens it again.

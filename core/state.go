@@ -338,6 +338,8 @@ func (r Record) Move() *Move {
 		return r.End.Move
 	case r.Undo != nil:
 		return r.Undo.Move
+	case r.Ask != nil:
+		return r.Ask.Move
 	case r.Answer != nil:
 		return r.Answer.Move
 	case r.Close != nil:

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ type listed struct {
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
+	ends   reprise.Ends      // what the records tell of the ends of steps
 }
 
 // resumeWorlds is Resume for a run on worlds.
@@ -367,20 +369,18 @@ func (l *listed) config() run.Config {
 		parallel = l.parallel()
 	}
 	if o, ok := l.playbook.(workflowPlaybook); ok { // its steps are those of the file
-		if graph, err := o.graph(); err == nil {
-			for _, s := range o.wf.Steps() {
-				if parallel < 2 {
-					break
-				}
-				leaves = append(leaves, s.Outputs...)
+		for _, s := range o.wf.Steps() {
+			if parallel < 2 {
+				break
 			}
-			l.conv.Fixed = []reprise.Edit{{Path: path.Join(l.ref.Path, "task-graph.json"), Content: []byte(graph + "\n")}}
+			leaves = append(leaves, s.Outputs...)
 		}
+		l.conv.Fixed = []reprise.Edit{{Path: path.Join(l.ref.Path, "task-graph.json"), Content: []byte(o.graph + "\n")}}
 	}
 	return run.Config{
 		Site: l.site(), Uncommitted: l.ref.Kind == reprise.KindBuild,
 		Looker: l.looker, Check: l.check, Parallel: parallel, Leaves: leaves,
-		Used: l.used, Budget: l.budget, Recorded: l.recorded,
+		Used: l.used, Budget: l.budget, Recorded: l.recorded, Letters: l.toldBy,
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
 		Convention: l.conv, Judge: judgeOf(l.conv), Other: l.other, Inner: l.inner,
 		Work: l.assignWork, Skip: skip, Until: l.choice.Until, Tries: l.Settings.Attempts, Cuts: l.Settings.Cutoffs, Now: l.Now, Tell: l.told,
@@ -523,17 +523,14 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 // recall adds what the records know: in which order steps ended, what was sent back, and the answers
 // to what their agents asked, until one of them has used it.
 func (l *listed) recall(r *reprise.Run) {
+	l.ends.Add(l.events)
+	l.ends.Into(r)
+	if l.conv.Playbook != nil || !slices.ContainsFunc(l.events, func(ev reprise.Event) bool { return ev.Own != "" }) {
+		return // its files have them, or there are none
+	}
 	told := r.Clone()
 	told.Recall(l.events)
-	for i := range r.Steps {
-		if s := told.Step(r.Steps[i].ID); s != nil {
-			r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
-		}
-	}
 	for _, q := range told.Questions {
-		if l.conv.Playbook != nil {
-			break // its files have them
-		}
 		s := r.Step(q.By)
 		used := s != nil && slices.ContainsFunc(l.events, func(ev reprise.Event) bool {
 			return (ev.Kind == reprise.StepFinished || ev.Kind == reprise.StepSkipped) && ev.Step == s.ID && ev.At.After(q.AskedAt)
@@ -701,6 +698,9 @@ func (l *listed) told(p run.Progress) {
 	if out.Kind == Resolved && core.Outcome(p.Outcome) == core.Cut {
 		out.Outcome, out.Text = "what is there is continued", ""
 	}
+	if p.Unstarted {
+		l.sum.Launches--
+	}
 	if out.Kind == Ended {
 		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log}
 		switch core.Outcome(p.Outcome) {
@@ -712,8 +712,12 @@ func (l *listed) told(p run.Progress) {
 			report.Reopens = true
 			l.sum.Skipped = append(l.sum.Skipped, report)
 		case core.Paused: // by itself, unless we are stopped
-			as, _ := l.assignment(p.Step, p.Step, p.Title) //nolint:errcheck // then nobody is named
-			bound, _ := l.bind(as)                         //nolint:errcheck // likewise
+			bound := binding{name: p.Step}
+			if as, err := l.assignment(p.Step, p.Step, p.Title); err == nil {
+				if by, err := l.bind(as); err == nil {
+					bound = by
+				}
+			}
 			l.unable = &NotReadyError{Agent: bound.name, Reason: p.Text}
 		}
 	}
@@ -810,27 +814,22 @@ func (l *listed) give(ctx context.Context, id, text string) error {
 	return err
 }
 
-// hear takes the answers out of the inbox that another process left there while this one had the
-// project, and reports whether one was taken. One that no question takes is told and dropped; where
-// it cannot be recorded it stays. A report of an agent stays as long as its attempt is open. If the
-// process dies here, an answer is taken once more.
+// hear takes the letters out of the inbox that others left there while this process had the project,
+// and reports whether an answer was taken. One that no question takes is told and dropped; where it
+// cannot be recorded it stays. If the process dies here, a letter is taken once more.
 func (l *listed) hear(ctx context.Context) (heard bool, err error) {
-	inbox, err := journal.ReadInbox(l.Dir)
-	if err != nil || !slices.ContainsFunc(inbox, func(letter journal.Letter) bool { return letter.For(l.ref) }) {
+	if err := l.at.Hear(); err != nil {
+		return false, err
+	}
+	inbox, err := l.letters()
+	if err != nil || len(inbox) == 0 {
 		return false, err
 	}
 	if err := l.load(); err != nil {
 		return false, err
 	}
-	over := func(letter journal.Letter) bool {
-		if letter.Reported != nil {
-			open := l.hist.Step(letter.Reported.Step).Open
-			return open == nil || open.Key != letter.Reported.Key
-		}
-		return letter.Answers()
-	}
 	for _, letter := range inbox {
-		if !letter.For(l.ref) || !letter.Answers() {
+		if !letter.Answers() {
 			continue
 		}
 		err := l.give(ctx, letter.Question, letter.Answer)
@@ -847,9 +846,52 @@ func (l *listed) hear(ctx context.Context) (heard bool, err error) {
 		}
 		heard = heard || err == nil
 	}
-	return heard, durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
+	return heard, l.dropLetters(inbox, journal.Letter.Answers)
+}
+
+// letters are those in the inbox for this run.
+func (l *listed) letters() ([]journal.Letter, error) {
+	inbox, err := journal.ReadInbox(l.Dir)
+	return slices.DeleteFunc(inbox, func(letter journal.Letter) bool { return !letter.For(l.ref) }), err
+}
+
+// toldBy has what sessions and agents told noted. An agent is heard as long as its attempt is open.
+func (l *listed) toldBy(note func(core.Note) error) error {
+	inbox, err := l.letters()
+	if err != nil {
+		return err
+	}
+	notes := func(letter journal.Letter) bool { return !letter.Answers() }
+	for _, letter := range inbox {
+		if r := letter.Reported; r != nil {
+			if open := l.hist.Step(r.Step).Open; open == nil || open.Key != r.Key || open.Attempt != r.Attempt {
+				continue
+			}
+		}
+		if !notes(letter) {
+			continue
+		}
+		said, err := json.Marshal(letter)
+		if err == nil {
+			err = note(core.Note{Text: "told", Letter: said})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.dropLetters(inbox, notes)
+}
+
+// dropLetters takes letters out of the inbox that were heard, and leaves what came since.
+func (l *listed) dropLetters(heard []journal.Letter, of func(journal.Letter) bool) error {
+	if !slices.ContainsFunc(heard, of) {
+		return nil
+	}
+	return durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
 		for line := range bytes.Lines(old) {
-			if letter, err := journal.ReadLetter(line); err != nil || !letter.For(l.ref) || !over(letter) {
+			letter, err := journal.ReadLetter(line)
+			known := err == nil && of(letter) && slices.ContainsFunc(heard, func(h journal.Letter) bool { return reflect.DeepEqual(h, letter) })
+			if !known {
 				left = append(left, line...)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, text string, events []reprise.Event) error {
 	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout))}
 	c := l.config()
-	c.Recorded, c.Begins = nil, &core.BeginRun{Text: text, Said: e.begun(events)}
+	c.Recorded, c.Letters, c.Begins = nil, nil, &core.BeginRun{Text: text, Said: e.begun(events)}
 	at, err := run.Open(ctx, c)
 	if err != nil {
 		return err

@@ -63,7 +63,9 @@ func (l *listed) checkout() (worktree.Project, error) {
 func (l *listed) openGit() (*gitx.Repo, error) {
 	open := l.Repo
 	if open == nil {
-		open = func() (*gitx.Repo, error) { return gitx.Open(context.Background(), l.Dir, gitx.Options{Environ: l.Environ}) }
+		open = func() (*gitx.Repo, error) {
+			return gitx.Open(context.Background(), l.Dir, gitx.Options{Environ: l.Environ})
+		}
 	}
 	repo, err := open()
 	if err != nil && gitx.Absent(err) {

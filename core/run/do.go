@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/agent"
 	"reprise/core"
 	"reprise/core/hands"
 	"reprise/core/world"
@@ -155,6 +156,9 @@ func (e *Engine) wait(stop context.Context) bool {
 		}
 		if now.Sub(beat) > time.Second {
 			beat = now
+			if err := e.Hear(); err != nil {
+				e.notice("", "what was told meanwhile cannot be taken in", err)
+			}
 		}
 		if len(ours) == 2 && stop.Err() != nil {
 			return false
@@ -180,6 +184,9 @@ func (e *Engine) notice(step, text string, err error) {
 
 // end records how the open attempt ended. If it is done, the step's commit follows from that.
 func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error {
+	if err := e.Hear(); err != nil {
+		return err
+	}
 	open, look := e.state().OpenOf(d.Step), v.Looks[d.Step]
 	now := look.Now
 	before, err := e.Repo.Only(look.Base, now, slices.Concat(look.Foreign, d.Leave))
@@ -196,7 +203,10 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 			return err
 		}
 	}
+	idle := (d.Outcome == core.Paused || d.Outcome == core.Limited) && !look.Changed && !look.Wrote
 	switch {
+	case idle && open.Place == core.Here && left == now: // it did not begin
+		end.Move, err = e.marked(now, core.SetStatus{Step: open.Step, Status: core.Todo, Attempt: open.Attempt, Why: d.Why})
 	case d.Outcome != core.Failed:
 	case open.Place == core.Here:
 		end.Move, err = e.marked(left, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why})
@@ -249,6 +259,12 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		in := a.Session()
 		end.Usage = e.Used(Attempted{open, in.Dir, in.ID, in.Began, result.Result})
 	}
+	if d.Outcome == core.Limited {
+		end.Awaits = result.Awaits
+	}
+	if d.Outcome == core.Paused && look.End == core.Unable {
+		end.Awaits = string(agent.NeedsSetup)
+	}
 	p := Progress{Kind: Resolved, Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: string(d.Outcome), Text: d.Why, Until: d.Until, Log: a.Log()}
 	if r := result.Reply; d.Outcome == core.Done && r != nil && r.Summary != "" { // shows more than what made us accept it
 		if p.Text = r.Summary; e.Hide != nil {
@@ -257,7 +273,7 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	if c := e.child[a]; c != nil {
 		_, err = c.Over()
-		p.Kind, p.Took = Ended, time.Since(c.Began)
+		p.Kind, p.Took, p.Unstarted = Ended, time.Since(c.Began), result.Outcome == agent.NotStarted
 		delete(e.child, a)
 	}
 	if open.Inner != "" {
@@ -712,13 +728,27 @@ func (e *Engine) inRepo(names []string) (out []string) {
 var ErrTorn = errors.New("changed since, on the same lines")
 
 // ask puts a question, with the last words of the attempt it is about.
-func (e *Engine) ask(a core.AskPerson) error {
+func (e *Engine) ask(ctx context.Context, a core.AskPerson) error {
 	d := a.Divergence
 	e.at = ""
+	ask := &core.Ask{ID: e.state().AskID(a), Of: a.Of}
+	if of := a.Of; of != nil && of.Unfiled {
+		now, err := e.Repo.Take(ctx)
+		if err != nil {
+			return err
+		}
+		if ask.Move, err = e.planMove(now, core.AddQuestions{Step: d.Step, Questions: []core.Question{*of}}, "Ask "+ask.ID, ""); err != nil {
+			return err
+		}
+		filed := *of
+		filed.Filed = ask.Move != nil
+		ask.Of = &filed
+	}
 	if n := e.state().Step(d.Step).Attempts; d.Facts.Words == "" && n > 0 {
 		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
 	}
-	_, err := e.append(core.Record{Ask: &core.Ask{ID: e.state().AskID(a), Divergence: d, Of: a.Of}})
+	ask.Divergence = d
+	err := e.do(ctx, core.Record{Ask: ask})
 	if err == nil {
 		text := d.Says + "; " + d.Shows
 		if a.Of != nil {

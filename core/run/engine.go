@@ -63,6 +63,9 @@ type Config struct {
 	Budget func() *core.Question
 	// Recorded is told of each record that is made; nil for nobody.
 	Recorded func(core.Record)
+	// Letters passes on what was told meanwhile, to be noted; nil where nothing can be. It is asked now
+	// and then while attempts are at work, and before the end of one is recorded.
+	Letters  func(note func(core.Note) error) error
 	Skip     map[string]bool
 	Until    string
 	Leaves   []string // what steps leave, that is brought from one place to another though git ignores it
@@ -132,6 +135,7 @@ type Progress struct {
 	Until         time.Time
 	Took          time.Duration
 	Log           string // absolute
+	Unstarted     bool   // the agent of an attempt that ended could not be started
 }
 
 // Kind says what a Progress is about.
@@ -464,7 +468,7 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 		case core.WorkInner:
 			err = e.workInner(stop, d.Step)
 		case core.AskPerson:
-			err = e.ask(d)
+			err = e.ask(ctx, d)
 		case core.CloseRun:
 			_, err = e.append(core.Record{Close: &core.Close{Why: "all steps are done", Complete: true}})
 		case core.Rest:

@@ -157,7 +157,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		return nil, err
 	}
 	if open.Place == core.Here {
-		if err := e.foreign(ctx, l, open, a, git, changes, head); err != nil {
+		if err := e.foreign(ctx, l, open, a, git, changes, head, result.Outcome == agent.Done); err != nil {
 			return nil, err
 		}
 	}
@@ -350,8 +350,8 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 	return own, others, err
 }
 
-// foreign tells the attempt's work from what the user did beside it.
-func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow) error {
+// foreign tells the attempt's work from what the user did beside it. finished says that its agent ended well.
+func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow, finished bool) error {
 	if l.End == core.Gone && !l.Seen { // he may have been here since
 		last := a.LastSign().Add(slack)
 		if e.powerCut(open) && last.Before(e.Booted) { // before it came back nobody was
@@ -405,8 +405,11 @@ func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a 
 		return err
 	}
 	_, torn, err := e.Repo.Apart(ctx, &core.Move{Base: base, To: l.Now, Since: open.Head.Commit}, head)
+	only := finished && !slices.ContainsFunc(changes, func(c world.Change) bool {
+		return !slices.Contains(apart, c.Path) && !slices.Contains(torn, c.Path)
+	})
 	for _, path := range torn {
-		if a.Mentions(path) {
+		if only || a.Mentions(path) { // with nothing else it may be all that was done
 			l.Torn = append(l.Torn, path)
 		} else { // he changed his own lines again
 			l.Foreign = append(l.Foreign, path)

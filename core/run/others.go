@@ -41,7 +41,7 @@ func (e *Engine) findOthers() error {
 			continue
 		}
 		other := &Engine{Config: e.Config, Repo: e.Repo, below: dirs[dir], dir: dir, seen: map[hands.Attempt]bool{}}
-		other.Used, other.Budget, other.Recorded = nil, nil, nil // they are of this run
+		other.Used, other.Budget, other.Recorded, other.Letters = nil, nil, nil, nil // they are of this run
 		other.Run, other.Plan = state.Run.Run, state.Run.Plan
 		if other.Judge = nil; e.Other != nil {
 			other.Convention, other.Judge = e.Other(state.Run)

@@ -147,6 +147,9 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 		}
 	} else {
 		r.private, r.objects = true, filepath.Join(r.gitDir, "objects")
+		if err := os.MkdirAll(filepath.Dir(r.gitDir), 0o700); err != nil {
+			return err
+		}
 		if _, err := r.command(ctx, dir, clean(r.environ), nil, "init", "-q", "--bare", r.gitDir); err != nil {
 			return err
 		}
