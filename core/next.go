@@ -485,6 +485,9 @@ func failing(v View) Decision {
 		return nil
 	}
 	past := v.State.Step(s.ID)
+	if q := v.planAsks(s.ID); q != nil { // it has words, and answers, of its own for that
+		return *q
+	}
 	return AskPerson{Divergence: Divergence{
 		Step: s.ID, Says: "the step can be done", Shows: shows,
 		Facts: Facts{Attempts: past.Attempts, Failure: past.Why}, Options: []Option{Onto, Again},
@@ -512,7 +515,7 @@ func (v View) early(s Step) (r Rest, is bool) {
 	if s.Backoff == 0 || past.Failures == 0 || past.Failed.After(v.Now) { // a clock was set back
 		return r, false
 	}
-	at := past.Failed.Add(s.Backoff << min(past.Failures-1, 10))
+	at := past.Failed.Add(min(s.Backoff<<min(past.Failures-1, 10), max(s.Backoff, maxPause)))
 	return Rest{Why: "step " + s.ID + " failed, and is tried again later", Until: at}, v.Now.Before(at)
 }
 
@@ -563,12 +566,21 @@ func settled(v View) Decision {
 
 // planned asks what the plan waits with, once nothing else can be done.
 func planned(v View) Decision {
-	if len(v.Questions) == 0 {
-		return nil
+	if q := v.planAsks(""); q != nil {
+		return *q
 	}
-	q := v.Questions[0]
-	q.Lapses = true
-	return AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
+	return nil
+}
+
+// planAsks gives the first question that the plan waits with, about a step if one is named.
+func (v View) planAsks(about string) *AskPerson {
+	for _, q := range v.Questions {
+		if about == "" || q.Subject == about {
+			q.Lapses = true
+			return &AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
+		}
+	}
+	return nil
 }
 
 func held(v View) Decision { return v.rest(v.Hold) }
@@ -604,6 +616,9 @@ func blocked(v View) Decision {
 	}
 	return nil
 }
+
+// maxPause is how long a pause after a failure may grow by itself.
+const maxPause = 5 * time.Minute
 
 // maxCuts is how often in a row a step may be cut off before a person is asked.
 const maxCuts = 5

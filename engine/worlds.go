@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"reprise"
@@ -392,7 +393,7 @@ func (l *listed) config() run.Config {
 	}
 	return run.Config{
 		Looker: l.looker, Check: l.check, Parallel: parallel, Leaves: leaves,
-		Used: l.used, Budget: l.budget, Recorded: l.recorded,
+		Used: l.used, Budget: l.budget, Recorded: l.recorded, Room: func() error { return durable.Room(l.Dir) },
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
 		Convention: l.conv, Judge: judgeOf(l.conv), Other: l.other, Inner: l.inner,
 		Work: l.assignWork, Skip: skip, Until: l.choice.Until, Tries: l.Settings.Attempts, Cuts: l.Settings.Cutoffs, Now: l.Now, Tell: l.told,
@@ -496,6 +497,7 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	if err != nil {
 		return nil, agent.Job{}, err
 	}
+	l.tellMissing(as)
 	f := &Attempt{Assignment: as, Number: a.Attempt, Key: a.Key, Dir: a.Dir, ReplyFile: a.Result}
 	if f.Session, f.Resumes = a.Session, a.Session != ""; l.NewSessions {
 		f.Session, f.Resumes = "", false
@@ -532,6 +534,22 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	job := l.job(f, bound)
 	l.sum.Launches++
 	return bound.agent, job, nil
+}
+
+// tellMissing tells of inputs of a step of a workflow file that are not there. Whoever does it
+// decides whether he can do without them.
+func (l *listed) tellMissing(a reprise.Assignment) {
+	if _, own := l.playbook.(workflowPlaybook); !own {
+		return
+	}
+	for _, name := range a.Inputs {
+		if _, err := fs.Stat(l.store, name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			l.notice(reprise.Finding{
+				Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: a.Step, Source: reprise.Source{File: name},
+				Message: a.Step + ": its input " + name + " is not there",
+			})
+		}
+	}
 }
 
 // recall adds what the records know of the ends of steps: in which order, and what was sent back.
@@ -601,6 +619,7 @@ func (l *listed) recorded(r core.Record) {
 
 // used is what an attempt used, as its End keeps it; nothing where no agent was at work.
 func (l *listed) used(s run.Attempted) json.RawMessage {
+	l.Air.landed(s.Step, s.Result)
 	f := &Attempt{Number: s.Attempt, Dir: s.Dir, Began: s.Began}
 	var err error
 	if f.Assignment, err = l.assignment(s.Step, s.Step, s.Title); err == nil && !spends(f.Assignment) {
@@ -676,7 +695,18 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 			if !ok {
 				return nil
 			}
-			if err := l.answer(ctx, q.ID, text); errors.Is(err, errPostponed) {
+			if _, err := l.hear(ctx); err != nil { // what was said elsewhere meanwhile was said first
+				return err
+			}
+			if now := l.at.Asked(); now == nil || now.ID != q.ID {
+				continue
+			}
+			err := l.answer(ctx, q.ID, text)
+			if none, is := errors.AsType[*reprise.NotOfferedError](err); is { // it stays open
+				l.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.ref.ID, Message: none.Error(), Hint: none.Hint()})
+				return nil
+			}
+			if errors.Is(err, errPostponed) {
 				return nil
 			} else if err != nil {
 				return err
@@ -701,10 +731,11 @@ func (l *listed) told(p run.Progress) {
 	if out.Kind == Resolved && core.Outcome(p.Outcome) == core.Cut {
 		out.Outcome, out.Text = "what is there is continued", ""
 	}
-	if out.Kind == Ended {
-		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log}
+	if out.Kind == Ended || out.Kind == Resolved && core.Outcome(p.Outcome) == core.Done {
+		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log, Resolved: out.Kind == Resolved}
 		switch core.Outcome(p.Outcome) {
 		case core.Done:
+			report.Commit = p.Commit
 			l.sum.Finished = append(l.sum.Finished, report)
 		case core.Failed:
 			l.sum.Failed = append(l.sum.Failed, report)
@@ -764,6 +795,9 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 	if err := w.load(); err != nil {
 		return err
 	}
+	if _, err := l.hear(ctx); err != nil { // what is still in the inbox was said before
+		return err
+	}
 	answers, err = w.settleCalls(ctx, answers, func(_ context.Context, ev reprise.Event) error {
 		return l.at.Settled(ev.Question, ev.Text, ev.Outcome)
 	})
@@ -811,22 +845,22 @@ func (l *listed) give(ctx context.Context, id, text string) error {
 // it cannot be recorded it stays. A report of an agent stays as long as its attempt is open. If the
 // process dies here, an answer is taken once more.
 func (l *listed) hear(ctx context.Context) (heard bool, err error) {
-	inbox, err := journal.ReadInbox(l.Dir)
-	if err != nil || !slices.ContainsFunc(inbox, func(letter journal.Letter) bool { return letter.For(l.ref) }) {
-		return false, err
+	letters := l.letters()
+	if len(letters) == 0 {
+		return false, nil
 	}
 	if err := l.load(); err != nil {
 		return false, err
 	}
-	over := func(letter journal.Letter) bool {
+	var done [][]byte
+	for _, letter := range letters {
 		if letter.Reported != nil {
-			open := l.hist.Step(letter.Reported.Step).Open
-			return open == nil || open.Key != letter.Reported.Key
+			if open := l.hist.Step(letter.Reported.Step).Open; open == nil || open.Key != letter.Reported.Key {
+				done = append(done, letter.line)
+			}
+			continue
 		}
-		return letter.Answers()
-	}
-	for _, letter := range inbox {
-		if !letter.For(l.ref) || !letter.Answers() {
+		if !letter.Answers() {
 			continue
 		}
 		err := l.give(ctx, letter.Question, letter.Answer)
@@ -841,16 +875,52 @@ func (l *listed) hear(ctx context.Context) (heard bool, err error) {
 				Message: "an answer that was left for a working engine is not taken: " + err.Error(), Hint: "`reprise answer " + reprise.Pasted(l.ref.ID, "RUN") + " --list` lists what is asked",
 			})
 		}
-		heard = heard || err == nil
+		heard, done = heard || err == nil, append(done, letter.line)
 	}
-	return heard, durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
-		for line := range bytes.Lines(old) {
-			if letter, err := journal.ReadLetter(line); err != nil || !letter.For(l.ref) || !over(letter) {
-				left = append(left, line...)
-			}
+	if len(done) == 0 {
+		return heard, nil
+	}
+	err = durable.UpdatePrivate(l.inbox(), func(old []byte) ([]byte, error) { return withoutLines(old, done), nil })
+	return heard, err
+}
+
+// line is a letter of the inbox, and the line that it stands in.
+type line struct {
+	journal.Letter
+	line []byte
+}
+
+// letters are those in the inbox for this run. Lines that cannot be read stay there and are told
+// once, by the first run that sees them, and so is an inbox that cannot be read: it holds up nobody.
+func (l *listed) letters() (out []line) {
+	tell := func(key string, f reprise.Finding) {
+		if l.folders.tells(key) {
+			f.Severity, f.Subject, f.Source.File = reprise.Warning, l.ref.ID, journal.Inbox
+			l.notice(f)
 		}
-		return left, nil
-	})
+	}
+	data, err := durable.ReadPrivate(l.inbox())
+	if err != nil {
+		tell("inbox: "+err.Error(), reprise.Finding{Code: reprise.CodeUnreadable, Message: "answers waiting for a running engine cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` creates a new one"})
+	}
+	n := 0
+	for text := range bytes.Lines(data) {
+		n++
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		letter, err := journal.ReadLetter(text)
+		if err != nil {
+			tell("inbox line: "+string(bytes.TrimSpace(text)), reprise.Finding{
+				Code: reprise.CodeDamagedLine, Source: reprise.Source{Line: n},
+				Message: "a line of the inbox, which holds answers and notes of sessions, cannot be read: " + err.Error(),
+				Hint:    "if it was an answer, give it again with `reprise answer`; then delete the line",
+			})
+		} else if letter.For(l.ref) {
+			out = append(out, line{letter, bytes.Clone(text)})
+		}
+	}
+	return out
 }
 
 // answerPlan records an answer to a question of the plan, or another one than it has.

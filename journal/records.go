@@ -75,6 +75,9 @@ func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err e
 	return true, err
 }
 
+// ErrReplaced is given where something else changed the journal of a run that is worked on.
+var ErrReplaced = records.ErrReplaced
+
 func recordsFile(name string) string { return durable.StateDir + "/runs/" + name + "/journal" }
 
 // Teller tells records as events.

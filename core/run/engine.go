@@ -55,6 +55,8 @@ type Config struct {
 	// asked before more is used, nil if nothing is used up.
 	Used   func(a Attempted) json.RawMessage
 	Budget func() *core.Question
+	// Room says why what is begun could not be recorded, nil if it could; nil for nobody who knows.
+	Room func() error
 	// Recorded is told of each record that is made; nil for nobody.
 	Recorded func(core.Record)
 	Skip     map[string]bool
@@ -126,6 +128,7 @@ type Progress struct {
 	Until         time.Time
 	Took          time.Duration
 	Log           string // absolute
+	Commit        string // that holds what was done, "" if nothing was committed
 }
 
 // Kind says what a Progress is about.
