@@ -65,6 +65,8 @@ type (
 		Why   string
 		Until time.Time // it goes on by itself then; zero if it does not
 		Limit bool      // a usage limit is over then
+		// Account is what that applies to.
+		Account string
 	}
 )
 
@@ -509,7 +511,7 @@ func (v View) worn(s Step) string {
 // or of the pause after a failure. A limit whose end nobody knows is tried.
 func (v View) early(s Step) (r Rest, is bool) {
 	if at := v.State.Limits[s.Account]; v.Now.Before(at) {
-		return Rest{Why: "a usage limit was met", Until: at, Limit: true}, true
+		return Rest{Why: "a usage limit was met", Until: at, Limit: true, Account: s.Account}, true
 	}
 	past := v.State.Step(s.ID)
 	if s.Backoff == 0 || past.Failures == 0 || past.Failed.After(v.Now) { // a clock was set back

@@ -58,7 +58,7 @@ func TestO4_an_index_that_is_locked_costs_no_attempt(t *testing.T) {
 			if sum.State != reprise.Complete || count(all, reprise.StepStarted, "a") != 1 || count(all, reprise.StepFailed, "a") != 0 {
 				t.Fatalf("%v, started %d, failed %d", sum.State, count(all, reprise.StepStarted, "a"), count(all, reprise.StepFailed, "a"))
 			}
-			if held := git(t, e.Dir, "show", "--name-only", "--format=", "HEAD"); !strings.Contains(held, "b.txt") {
+			if held := git(t, e.Dir, "log", "--name-only", "--format="); !strings.Contains(held, "b.txt") {
 				t.Errorf("the commit holds %q", held)
 			}
 		})

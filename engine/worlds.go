@@ -75,6 +75,7 @@ type listed struct {
 	group   []string            // the steps that a person leaves out in place of an answer
 	unasked []string            // the questions about them, which are closed so
 	landed  []core.SetStatus    // steps that git shows to be done
+	limited bool                // it rests until a usage limit is over
 	unable  error               // why the step that came next could not be started
 	tells   *journal.Teller
 	conv    adapted.Convention
@@ -161,7 +162,9 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	}
 	if r := j.Find(ref); r != nil {
 		l.comes(j.Decisions[r])
-		l.left(r)
+		if l.left(r); l.limited { // perhaps that of a run which does a step
+			l.sum.State, l.sum.Action = reprise.Waiting, reprise.Wait
+		}
 		if len(l.sum.Finished) > 0 {
 			l.sum.Snapshot = takenID(ref, uint64(taken))
 		}
@@ -683,7 +686,8 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		} else if heard {
 			continue
 		}
-		if l.sum.Until = rest.Until; l.unable != nil && ctx.Err() == nil {
+		l.limited = rest.Limit
+		if l.sum.Until, l.sum.Account = rest.Until, rest.Account; l.unable != nil && ctx.Err() == nil {
 			l.sum.Refused = append(l.sum.Refused, l.unable)
 		}
 		l.unable = nil
@@ -692,14 +696,14 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		case q != nil && l.Ask != nil && ctx.Err() == nil:
 			event := journal.Asked(q)
 			text, ok := l.Ask(ctx, reprise.Question{ID: q.ID, Text: event.Text, Options: event.Options, Facts: event.Facts, Closed: event.Closed, Subject: q.Step})
-			if !ok {
-				return nil
-			}
 			if _, err := l.hear(ctx); err != nil { // what was said elsewhere meanwhile was said first
 				return err
 			}
 			if now := l.at.Asked(); now == nil || now.ID != q.ID {
 				continue
+			}
+			if !ok {
+				return nil
 			}
 			err := l.answer(ctx, q.ID, text)
 			if none, is := errors.AsType[*reprise.NotOfferedError](err); is { // it stays open
@@ -876,6 +880,9 @@ func (l *listed) hear(ctx context.Context) (heard bool, err error) {
 			})
 		}
 		heard, done = heard || err == nil, append(done, letter.line)
+		if err := l.load(); err != nil {
+			return heard, err
+		}
 	}
 	if len(done) == 0 {
 		return heard, nil

@@ -118,7 +118,8 @@ func (t *Teller) tell(r core.Record) {
 		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
 	}
 	switch {
-	case r.Begin != nil && t.run != "":
+	case r.Begin != nil && (t.run != "" || r.Begin.Move != nil):
+		t.run = r.Begin.Run
 		add(reprise.Event{Kind: reprise.RunStarted, Text: r.Begin.Text, Actor: reprise.Person, Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
 	case r.Plan != nil && r.Plan.Revised:
 		add(reprise.Event{Kind: reprise.RunRevised, Text: r.Plan.Why, Actor: reprise.Person})

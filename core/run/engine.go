@@ -187,6 +187,7 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if e.below, err = e.Repo.Below(c.Dir); err != nil {
 		return nil, err
 	}
+	e.alone()
 	e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
 	if err := note(e.Repo.Top, e.below); err != nil {
 		return nil, err
@@ -381,6 +382,7 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 		return nil, nil, err
 	}
 	if e.below, err = e.Repo.Below(c.Dir); err == nil {
+		e.alone()
 		e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
 		e.Repo.Always = e.always()
 		e.Journal.State, err = journal.Peek(e.dir)
@@ -393,6 +395,13 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 		return nil, nil, err
 	}
 	return e, done, nil
+}
+
+// alone has steps follow each other where they have no places of their own.
+func (e *Engine) alone() {
+	if e.Repo.Private() {
+		e.Parallel = 1
+	}
 }
 
 // always gives what is a part of every world.

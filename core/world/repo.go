@@ -90,6 +90,10 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
+// Private reports whether the project is in no repository of the user's: it has no branch and no
+// worktrees.
+func (r *Repo) Private() bool { return r.private }
+
 // Look opens the project for somebody who only looks: nothing in it is written, no lock is
 // taken, and what a world needs is kept in a temporary folder until Close.
 func Look(ctx context.Context, dir string) (*Repo, error) {
