@@ -53,6 +53,11 @@ func TrailerWord(id string) string {
 	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
 }
 
+// AttemptFolder is that of an attempt at a step, in the folder of its run. No two attempts share one.
+func AttemptFolder(step string, attempt int) string {
+	return fmt.Sprintf("attempts/%s.%d", TrailerWord(step), attempt)
+}
+
 // Pasted returns a word for use in a command that a person will paste, in single quotes where
 // a shell could take it for something else. It returns the placeholder if the word, which may
 // come from a file, would not come through a terminal as it is, or could mean something else

@@ -65,6 +65,8 @@ type (
 		Why   string
 		Until time.Time // it goes on by itself then; zero if it does not
 		Limit bool      // a usage limit is over then
+		// Account is what that applies to.
+		Account string
 	}
 )
 
@@ -484,12 +486,10 @@ func failing(v View) Decision {
 	if !ok || shows == "" {
 		return nil
 	}
-	for _, q := range v.Questions { // the plan asks itself
-		if q.Subject == s.ID {
-			return q.ask()
-		}
-	}
 	past := v.State.Step(s.ID)
+	if q := v.planAsks(s.ID); q != nil { // it has words, and answers, of its own for that
+		return *q
+	}
 	return AskPerson{Divergence: Divergence{
 		Step: s.ID, Says: "the step can be done", Shows: shows,
 		Facts: Facts{Attempts: past.Attempts, Failure: past.Why}, Options: []Option{Onto, Again},
@@ -511,13 +511,13 @@ func (v View) worn(s Step) string {
 // or of the pause after a failure. A limit whose end nobody knows is tried.
 func (v View) early(s Step) (r Rest, is bool) {
 	if at := v.State.Limits[s.Account]; v.Now.Before(at) {
-		return Rest{Why: "a usage limit was met", Until: at, Limit: true}, true
+		return Rest{Why: "a usage limit was met", Until: at, Limit: true, Account: s.Account}, true
 	}
 	past := v.State.Step(s.ID)
 	if s.Backoff == 0 || past.Failures == 0 || past.Failed.After(v.Now) { // a clock was set back
 		return r, false
 	}
-	at := past.Failed.Add(s.Backoff << min(past.Failures-1, 10))
+	at := past.Failed.Add(min(s.Backoff<<min(past.Failures-1, 10), max(s.Backoff, maxPause)))
 	return Rest{Why: "step " + s.ID + " failed, and is tried again later", Until: at}, v.Now.Before(at)
 }
 
@@ -568,16 +568,21 @@ func settled(v View) Decision {
 
 // planned asks what the plan waits with, once nothing else can be done.
 func planned(v View) Decision {
-	if len(v.Questions) == 0 {
-		return nil
+	if q := v.planAsks(""); q != nil {
+		return *q
 	}
-	return v.Questions[0].ask()
+	return nil
 }
 
-// ask asks what a plan wants to know.
-func (q Question) ask() AskPerson {
-	q.Lapses = true
-	return AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
+// planAsks gives the first question that the plan waits with, about a step if one is named.
+func (v View) planAsks(about string) *AskPerson {
+	for _, q := range v.Questions {
+		if about == "" || q.Subject == about {
+			q.Lapses = true
+			return &AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
+		}
+	}
+	return nil
 }
 
 func held(v View) Decision { return v.rest(v.Hold) }
@@ -613,6 +618,9 @@ func blocked(v View) Decision {
 	}
 	return nil
 }
+
+// maxPause is how long a pause after a failure may grow by itself.
+const maxPause = 5 * time.Minute
 
 // maxCuts is how often in a row a step may be cut off before a person is asked.
 const maxCuts = 5

@@ -87,17 +87,6 @@ type Start struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// Folder is that of an attempt, in the folder of its run.
-func Folder(step string, attempt int) string {
-	safe := strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r < ' ' {
-			return '_'
-		}
-		return r
-	}, step)
-	return fmt.Sprintf("attempts/%.100s.%d", safe, attempt)
-}
-
 // Head is where the user's branch stands.
 type Head struct {
 	Commit string `json:"commit,omitempty"` // empty on a branch without commits, and without git

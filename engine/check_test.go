@@ -75,4 +75,24 @@ steps:
 	}
 }
 
+// TestO3_an_attempt_is_verified_once: the command that proves that an attempt which was cut off
+// landed is not run a second time to accept it, and is not asked where only a person can say.
+func TestO3_an_attempt_is_verified_once(t *testing.T) {
+	t.Parallel()
+	for policy, log := range map[reprise.Ambiguity]string{reprise.Verify: "A\nV\n", reprise.AskWho: "A\n"} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(repository(t))
+			ref := start(t, e, "name: f\nsteps:\n  - {id: a, on_crash: "+string(policy)+", command: [sh, -c, 'echo A >> log; kill -9 $PPID; sleep 30'], verify: [sh, -c, 'echo V >> log']}\n")
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+			if err != nil || (sum.State == reprise.Complete) != (policy == reprise.Verify) || (len(sum.Questions) == 1) != (policy == reprise.AskWho) {
+				t.Fatalf("%+v, %v", sum, err)
+			}
+			if got := get(t, e.Dir, "log"); got != log {
+				t.Errorf("log %q", got)
+			}
+		})
+	}
+}
+
 func removeIn(dir, name string) error { return os.Remove(filepath.Join(dir, name)) }

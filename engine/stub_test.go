@@ -50,7 +50,11 @@ func leave(job agent.Job, reply reprise.Reply) *agent.Result {
 	if err != nil {
 		return &agent.Result{Outcome: agent.Failed, Reason: err.Error()}
 	}
-	return &agent.Result{Outcome: agent.Done, Reply: &reply}
+	outcome := agent.Done
+	if len(reply.Questions) > 0 {
+		outcome = agent.NeedsPerson
+	}
+	return &agent.Result{Outcome: outcome, Reply: &reply}
 }
 
 // made makes what a job is expected to leave.

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,9 +12,9 @@ import (
 	"maps"
 	"os"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"reprise"
@@ -46,6 +45,7 @@ type listed struct {
 	group   []string            // the steps that a person leaves out in place of an answer
 	unasked []string            // the questions about them, which are closed so
 	landed  []core.SetStatus    // steps that git shows to be done
+	limited bool                // it rests until a usage limit is over
 	unable  error               // why the step that came next could not be started
 	tells   *journal.Teller
 	conv    adapted.Convention
@@ -55,7 +55,9 @@ type listed struct {
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
-	ends   reprise.Ends      // what the records tell of the ends of steps
+	// damaged is what was told of the inbox, by this run or those that do its steps.
+	damaged map[string]bool
+	ends    reprise.Ends // what the records tell of the ends of steps
 }
 
 // resumeWorlds is Resume for a run on worlds.
@@ -143,7 +145,9 @@ func (l *listed) endsAs(ctx context.Context, taken int) error {
 	}
 	if r := j.Find(l.ref); r != nil {
 		l.comes(j.Decisions[r])
-		l.left(r)
+		if l.left(r); l.limited { // perhaps that of a run which does a step
+			l.sum.State, l.sum.Action = reprise.Waiting, reprise.Wait
+		}
 		if len(l.sum.Finished) > 0 && l.sum.Snapshot == "" {
 			l.sum.Snapshot = takenID(l.ref, uint64(taken))
 		}
@@ -213,7 +217,7 @@ func (e *Engine) recordedOn(store *durable.Store, ref reprise.Ref) (*listed, err
 		return nil, err
 	}
 	w.playbook, err = e.playbookOf(store, ref)
-	return &listed{work: w}, err
+	return &listed{work: w, damaged: map[string]bool{}}, err
 }
 
 // listOf judges a run that is to be worked on. What it would ask and start is foreseen for who
@@ -380,7 +384,7 @@ func (l *listed) config() run.Config {
 	return run.Config{
 		Site: l.site(), Uncommitted: l.ref.Kind == reprise.KindBuild,
 		Looker: l.looker, Check: l.check, Parallel: parallel, Leaves: leaves,
-		Used: l.used, Budget: l.budget, Recorded: l.recorded, Letters: l.toldBy,
+		Used: l.used, Budget: l.budget, Recorded: l.recorded, Letters: l.toldBy, Room: func() error { return durable.Room(l.Dir) },
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
 		Convention: l.conv, Judge: judgeOf(l.conv), Other: l.other, Inner: l.inner,
 		Work: l.assignWork, Skip: skip, Until: l.choice.Until, Tries: l.Settings.Attempts, Cuts: l.Settings.Cutoffs, Now: l.Now, Tell: l.told,
@@ -477,6 +481,7 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	if err != nil {
 		return nil, agent.Job{}, err
 	}
+	l.tellMissing(as)
 	f := &Attempt{Assignment: as, Number: a.Attempt, Key: a.Key, Dir: a.Dir, ReplyFile: a.Result}
 	if f.Session, f.Resumes = a.Session, a.Session != ""; l.NewSessions {
 		f.Session, f.Resumes = "", false
@@ -518,6 +523,22 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	}
 	l.sum.Launches++
 	return bound.agent, job, nil
+}
+
+// tellMissing tells of inputs of a step of a workflow file that are not there. Whoever does it
+// decides whether he can do without them.
+func (l *listed) tellMissing(a reprise.Assignment) {
+	if _, own := l.playbook.(workflowPlaybook); !own {
+		return
+	}
+	for _, name := range a.Inputs {
+		if _, err := fs.Stat(l.store, name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			l.notice(reprise.Finding{
+				Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: a.Step, Source: reprise.Source{File: name},
+				Message: a.Step + ": its input " + name + " is not there",
+			})
+		}
+	}
 }
 
 // recall adds what the records know: in which order steps ended, what was sent back, and the answers
@@ -578,7 +599,7 @@ func (l *listed) within(a reprise.Assignment) (*listed, error) {
 		return nil, err
 	}
 	w.depth, w.cast = l.depth+1, a.Cast
-	in := &listed{work: w}
+	in := &listed{work: w, damaged: l.damaged}
 	if _, err := fs.Stat(l.store, a.Child.Path); errors.Is(err, fs.ErrNotExist) {
 		_, events, err := w.playbook.Begin(l.store, reprise.Goal{ID: a.Child.ID, Path: a.Child.Path, Text: a.Unit.Title, Now: l.Now(), Mode: string(l.Mode)})
 		in.begins = &core.BeginRun{Text: a.Unit.Title, Said: events}
@@ -661,7 +682,8 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		} else if heard {
 			continue
 		}
-		if l.sum.Until = rest.Until; l.unable != nil && ctx.Err() == nil {
+		l.limited = rest.Limit
+		if l.sum.Until, l.sum.Account = rest.Until, rest.Account; l.unable != nil && ctx.Err() == nil {
 			l.sum.Refused = append(l.sum.Refused, l.unable)
 		}
 		l.unable = nil
@@ -670,10 +692,21 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		case q != nil && l.Ask != nil && ctx.Err() == nil:
 			event := journal.Asked(q)
 			text, ok := l.Ask(ctx, reprise.Question{ID: q.ID, Text: event.Text, Options: event.Options, Facts: event.Facts, Closed: event.Closed, Subject: q.Step})
+			if _, err := l.hear(ctx); err != nil { // what was said elsewhere meanwhile was said first
+				return err
+			}
+			if now := l.at.Asked(); now == nil || now.ID != q.ID {
+				continue
+			}
 			if !ok {
 				return nil
 			}
-			if err := l.answer(ctx, q.ID, text); errors.Is(err, errPostponed) {
+			err := l.answer(ctx, q.ID, text)
+			if none, is := errors.AsType[*reprise.NotOfferedError](err); is { // it stays open
+				l.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.ref.ID, Message: none.Error(), Hint: none.Hint()})
+				return nil
+			}
+			if errors.Is(err, errPostponed) {
 				return nil
 			} else if err != nil {
 				return err
@@ -701,10 +734,11 @@ func (l *listed) told(p run.Progress) {
 	if p.Unstarted {
 		l.sum.Launches--
 	}
-	if out.Kind == Ended {
-		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log}
+	if out.Kind == Ended || out.Kind == Resolved && core.Outcome(p.Outcome) == core.Done {
+		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log, Resolved: out.Kind == Resolved}
 		switch core.Outcome(p.Outcome) {
 		case core.Done:
+			report.Commit = p.Commit
 			l.sum.Finished = append(l.sum.Finished, report)
 		case core.Failed:
 			l.sum.Failed = append(l.sum.Failed, report)
@@ -772,6 +806,9 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 	if err := w.load(); err != nil {
 		return err
 	}
+	if _, err := l.hear(ctx); err != nil { // what is still in the inbox was said before
+		return err
+	}
 	answers, err = w.settleCalls(ctx, answers, func(_ context.Context, ev reprise.Event) error {
 		return l.at.Settled(ev.Question, ev.Text, ev.Outcome)
 	})
@@ -812,91 +849,6 @@ func (l *listed) give(ctx context.Context, id, text string) error {
 		return &UnknownQuestionError{Run: l.ref.ID, Question: id}
 	}
 	return err
-}
-
-// hear takes the letters out of the inbox that others left there while this process had the project,
-// and reports whether an answer was taken. One that no question takes is told and dropped; where it
-// cannot be recorded it stays. If the process dies here, a letter is taken once more.
-func (l *listed) hear(ctx context.Context) (heard bool, err error) {
-	if err := l.at.Hear(); err != nil {
-		return false, err
-	}
-	inbox, err := l.letters()
-	if err != nil || len(inbox) == 0 {
-		return false, err
-	}
-	if err := l.load(); err != nil {
-		return false, err
-	}
-	for _, letter := range inbox {
-		if !letter.Answers() {
-			continue
-		}
-		err := l.give(ctx, letter.Question, letter.Answer)
-		_, unknown := errors.AsType[*UnknownQuestionError](err)
-		_, answered := errors.AsType[*AnsweredError](err)
-		_, other := errors.AsType[*reprise.NotOfferedError](err)
-		if refused := unknown || answered || other; err != nil && !refused && !errors.Is(err, errPostponed) {
-			return heard, err
-		} else if refused {
-			l.notice(reprise.Finding{
-				Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.ref.ID, Source: reprise.Source{File: journal.Inbox},
-				Message: "an answer that was left for a working engine is not taken: " + err.Error(), Hint: "`reprise answer " + reprise.Pasted(l.ref.ID, "RUN") + " --list` lists what is asked",
-			})
-		}
-		heard = heard || err == nil
-	}
-	return heard, l.dropLetters(inbox, journal.Letter.Answers)
-}
-
-// letters are those in the inbox for this run.
-func (l *listed) letters() ([]journal.Letter, error) {
-	inbox, err := journal.ReadInbox(l.Dir)
-	return slices.DeleteFunc(inbox, func(letter journal.Letter) bool { return !letter.For(l.ref) }), err
-}
-
-// toldBy has what sessions and agents told noted. An agent is heard as long as its attempt is open.
-func (l *listed) toldBy(note func(core.Note) error) error {
-	inbox, err := l.letters()
-	if err != nil {
-		return err
-	}
-	notes := func(letter journal.Letter) bool { return !letter.Answers() }
-	for _, letter := range inbox {
-		if r := letter.Reported; r != nil {
-			if open := l.hist.Step(r.Step).Open; open == nil || open.Key != r.Key || open.Attempt != r.Attempt {
-				continue
-			}
-		}
-		if !notes(letter) {
-			continue
-		}
-		said, err := json.Marshal(letter)
-		if err == nil {
-			err = note(core.Note{Text: "told", Letter: said})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return l.dropLetters(inbox, notes)
-}
-
-// dropLetters takes letters out of the inbox that were heard, and leaves what came since.
-func (l *listed) dropLetters(heard []journal.Letter, of func(journal.Letter) bool) error {
-	if !slices.ContainsFunc(heard, of) {
-		return nil
-	}
-	return durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
-		for line := range bytes.Lines(old) {
-			letter, err := journal.ReadLetter(line)
-			known := err == nil && of(letter) && slices.ContainsFunc(heard, func(h journal.Letter) bool { return reflect.DeepEqual(h, letter) })
-			if !known {
-				left = append(left, line...)
-			}
-		}
-		return left, nil
-	})
 }
 
 // answerPlan records an answer to a question of the plan, or another one than it has.

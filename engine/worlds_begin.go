@@ -16,7 +16,7 @@ import (
 
 // beginWorlds makes a run: its first record makes its files.
 func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, text string, events []reprise.Event) error {
-	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout))}
+	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout)), damaged: map[string]bool{}}
 	c := l.config()
 	c.Recorded, c.Letters, c.Begins = nil, nil, &core.BeginRun{Text: text, Said: e.begun(events)}
 	at, err := run.Open(ctx, c)
@@ -29,7 +29,7 @@ func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref repr
 
 // previewNew shows how a run would be made of events, and what it would do then.
 func (e *Engine) previewNew(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, c Choice, events []reprise.Event) (*Preview, error) {
-	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout))}
+	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout)), damaged: map[string]bool{}}
 	l.choice = c
 	l.config()
 	edits, err := l.conv.Record(store, ref.Path, core.BeginRun{Said: e.begun(events)})

@@ -42,6 +42,11 @@ type base struct {
 // too, the latest state is taken, and Other says so. The error tells why nothing can
 // be made.
 func (a *Account) Rebuild(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, damaged ...string) (*Rebuilt, error) {
+	if OnWorlds(store, Name(ref)) {
+		if made, err := a.rebuildKept(ctx, store, ref, damaged); made != nil || err != nil {
+			return made, err
+		}
+	}
 	bases, err := a.bases(store, ref)
 	if err != nil {
 		return nil, err

@@ -77,8 +77,11 @@ func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err e
 
 // OutputOf is the path, in the project, of what the agent of an attempt of a run on worlds said.
 func OutputOf(ref reprise.Ref, step string, attempt int) string {
-	return durable.StateDir + "/runs/" + Name(ref) + "/" + core.Folder(step, attempt) + "/log"
+	return durable.StateDir + "/runs/" + Name(ref) + "/" + reprise.AttemptFolder(step, attempt) + "/log"
 }
+
+// ErrReplaced is given where something else changed the journal of a run that is worked on.
+var ErrReplaced = records.ErrReplaced
 
 func recordsFile(name string) string { return durable.StateDir + "/runs/" + name + "/journal" }
 
@@ -120,7 +123,8 @@ func (t *Teller) tell(r core.Record) {
 		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
 	}
 	switch {
-	case r.Begin != nil && t.run != "":
+	case r.Begin != nil && (t.run != "" || r.Begin.Move != nil):
+		t.run = r.Begin.Run
 		add(reprise.Event{Kind: reprise.RunStarted, Text: r.Begin.Text, Actor: reprise.Person, Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
 	case r.Plan != nil && r.Plan.Revised:
 		add(reprise.Event{Kind: reprise.RunRevised, Text: r.Plan.Why, Actor: reprise.Person})

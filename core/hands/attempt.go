@@ -33,6 +33,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"reprise"
 	"reprise/agent"
 	"reprise/core"
 	"reprise/internal/proc"
@@ -44,7 +45,7 @@ type Attempt string
 
 // At gives the attempt of a step in the folder of a run.
 func At(run, step string, n int) Attempt {
-	return Attempt(filepath.Join(run, filepath.FromSlash(core.Folder(step, n))))
+	return Attempt(filepath.Join(run, filepath.FromSlash(reprise.AttemptFolder(step, n))))
 }
 
 func (a Attempt) path(name string) string { return filepath.Join(string(a), name) }

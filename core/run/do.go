@@ -280,6 +280,9 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		p.Kind, p.Log = Ended, ""
 	}
 	if err = errors.Join(err, e.do(ctx, core.Record{End: end})); err == nil {
+		if at := e.state().Step(open.Step).Commit; d.Outcome == core.Done && (at != end.Move.Head.Commit || look.Committed) {
+			p.Commit = at
+		}
 		e.Tell(p)
 		e.switched(open, v)
 	}
@@ -464,7 +467,7 @@ func (e *Engine) planMove(now core.World, change core.Change, subject, trailer s
 	if err != nil {
 		return nil, err
 	}
-	if m.Head, m.Since, m.Message = head.Head, head.Commit, subject+"\n"; trailer != "" {
+	if m.Head, m.Since, m.Message = head.Head, head.Commit, reprise.CommitSubject(subject, "")+"\n"; trailer != "" {
 		m.Message += "\n" + trailer
 	}
 	changes, err := e.Repo.Diff(m.Base, m.To)
@@ -536,7 +539,7 @@ func (e *Engine) done(ctx context.Context, status core.SetStatus, steps []core.S
 	if status.Status == core.Skipped {
 		subject += " (skipped)"
 	}
-	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", subject, world.StepTrailer, e.Run, step)}
+	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", reprise.CommitSubject(subject, ""), world.StepTrailer, e.Run, step)}
 	if err := e.mark(m, status); err != nil {
 		return nil, nil, err
 	}
@@ -664,7 +667,7 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep, keep ...string) erro
 	if err != nil {
 		return err
 	}
-	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("Undo %s\n\nReprise-Undo: %s/%s", d.Step, e.Run, d.Step)}
+	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\nReprise-Undo: %s/%s", reprise.CommitSubject("Undo "+d.Step, ""), e.Run, d.Step)}
 	if !d.Keep {
 		past := e.state().Step(d.Step)
 		before, after := past.Before, past.After

@@ -61,6 +61,8 @@ type Config struct {
 	// asked before more is used, nil if nothing is used up.
 	Used   func(a Attempted) json.RawMessage
 	Budget func() *core.Question
+	// Room says why what is begun could not be recorded, nil if it could; nil for nobody who knows.
+	Room func() error
 	// Recorded is told of each record that is made; nil for nobody.
 	Recorded func(core.Record)
 	// Letters passes on what was told meanwhile, to be noted; nil where nothing can be. It is asked now
@@ -136,6 +138,7 @@ type Progress struct {
 	Took          time.Duration
 	Log           string // absolute
 	Unstarted     bool   // the agent of an attempt that ended could not be started
+	Commit        string // that holds what was done, "" if nothing was committed
 }
 
 // Kind says what a Progress is about.
@@ -195,6 +198,7 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if e.below, err = e.Repo.Below(c.Dir); err != nil {
 		return nil, err
 	}
+	e.alone()
 	e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
 	if err := note(e.Repo.Top, e.below); err != nil {
 		return nil, err
@@ -391,6 +395,7 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 		return nil, nil, err
 	}
 	if e.below, err = e.Repo.Below(c.Dir); err == nil {
+		e.alone()
 		e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
 		e.Journal.State, err = journal.Peek(e.dir)
 	}
@@ -405,6 +410,13 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 		return nil, nil, err
 	}
 	return e, done, nil
+}
+
+// alone has steps follow each other where they have no places of their own.
+func (e *Engine) alone() {
+	if e.Repo.Private() {
+		e.Parallel = 1
+	}
 }
 
 // always gives what is a part of every world.

@@ -76,6 +76,7 @@ func (e *Engine) within(c Config) (_ *Engine, err error) {
 	}
 	c.Boot, c.Booted = e.Boot, e.Booted
 	in := &Engine{Config: c, Repo: e.Repo, below: e.below, child: map[hands.Attempt]*hands.Child{}, seen: map[hands.Attempt]bool{}}
+	in.alone()
 	in.dir = filepath.Join(filepath.Dir(e.dir), c.Run)
 	if in.Journal, err = journal.Open(in.dir); err != nil {
 		return nil, err

@@ -34,6 +34,11 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 	if e.Budget != nil {
 		v.Budget = e.Budget()
 	}
+	if e.Room != nil && v.Stop == "" {
+		if err := e.Room(); err != nil {
+			v.Stop = err.Error()
+		}
+	}
 	if len(e.others) > 0 {
 		var err error
 		if v.Others, err = e.settleOthers(ctx); err != nil {

@@ -94,6 +94,10 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
+// Private reports whether the project is in no repository of the user's: it has no branch and no
+// worktrees.
+func (r *Repo) Private() bool { return r.private }
+
 // Look opens the project for somebody who only looks: nothing in it is written, no lock is
 // taken, and what a world needs is kept in a temporary folder until Close.
 func Look(ctx context.Context, dir string) (*Repo, error) {
@@ -226,9 +230,6 @@ func (r *Repo) Close() {
 	}
 	r.lock.Close()
 }
-
-// Private reports whether the project has no git of its own.
-func (r *Repo) Private() bool { return r.private }
 
 // Looking reports whether nothing may be written.
 func (r *Repo) Looking() bool { return r.looking }
