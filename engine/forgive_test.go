@@ -50,7 +50,6 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 		{"sdc", "implement", ""},
 		{"build", "qa-review", ""},
 		{"build", "subtask-1-1", ""},
-		{"graph", "prd", ""},
 		{"spec-pipeline", "create", ""},
 		{"epic", "implement", "3.1"},
 	} {
@@ -103,6 +102,7 @@ func TestOR3_OR11_what_failed_for_good_is_asked_about(t *testing.T) {
 	sample.Drawn(t)
 	for _, c := range []struct{ workflow, step string }{
 		{"plans", "transform"},
+		{"graph", "prd"},
 	} {
 		t.Run(c.workflow+" "+c.step, func(t *testing.T) {
 			t.Parallel()
