@@ -49,7 +49,6 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 	for _, c := range []struct{ workflow, step, parked string }{
 		{"build", "qa-review", ""},
 		{"build", "subtask-1-1", ""},
-		{"graph", "prd", ""},
 	} {
 		t.Run(c.workflow+" "+c.step, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +101,7 @@ func TestOR3_OR11_what_failed_for_good_is_asked_about(t *testing.T) {
 		{"plans", "transform"},
 		{"sdc", "implement"},
 		{"spec-pipeline", "create"},
+		{"graph", "prd"},
 	} {
 		t.Run(c.workflow+" "+c.step, func(t *testing.T) {
 			t.Parallel()

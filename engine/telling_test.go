@@ -163,9 +163,9 @@ func TestX8_what_an_agent_says_is_told_after_its_start(t *testing.T) {
 func TestEV9_an_output_that_is_none_is_told_why(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ makes, says string }{
-		"a link out of the project": {"ln -s /etc/hostname o", "o cannot be read: link leads out of the project"},
-		"a link to nothing":         {"ln -s gone o", "o cannot be read: link leads to nothing"},
-		"a FIFO":                    {"mkfifo o", "o cannot be read: it is a FIFO, not a regular file"},
+		"a link out of the project": {"ln -s /etc/hostname o", "o is a link that leads out of the project"},
+		"a link to nothing":         {"ln -s gone o", "o is a link to nothing"},
+		"a FIFO":                    {"mkfifo o", "o is neither a file nor a folder"},
 		"an empty folder":           {"mkdir o", "o is a folder with nothing in it"},
 		"empty folders":             {"mkdir -p o/p/q", "o is a folder with nothing in it"},
 		"nothing":                   {"true", "o is not there"},

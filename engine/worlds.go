@@ -24,6 +24,7 @@ import (
 	"reprise/core"
 	"reprise/core/adapted"
 	"reprise/core/run"
+	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/journal"
@@ -55,9 +56,10 @@ type listed struct {
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
+	past   *core.State       // for who only looks: what the records say
+	ends   reprise.Ends      // what the records tell of the ends of steps
 	// damaged is what was told of the inbox, by this run or those that do its steps.
 	damaged map[string]bool
-	ends    reprise.Ends // what the records tell of the ends of steps
 }
 
 // resumeWorlds is Resume for a run on worlds.
@@ -482,6 +484,11 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 		return nil, agent.Job{}, err
 	}
 	l.tellMissing(as)
+	for _, e := range as.Expect { // nobody is sent out of the project
+		if _, err := fs.Stat(l.store, e.Path); errors.Is(err, doc.ErrOutside) {
+			return nil, agent.Job{}, fmt.Errorf("prepare %s: %w", a.Step.ID, err)
+		}
+	}
 	f := &Attempt{Assignment: as, Number: a.Attempt, Key: a.Key, Dir: a.Dir, ReplyFile: a.Result}
 	if f.Session, f.Resumes = a.Session, a.Session != ""; l.NewSessions {
 		f.Session, f.Resumes = "", false
@@ -839,6 +846,12 @@ func (e *Engine) bringUpWorlds(ctx context.Context, store *durable.Store, ref re
 // give records what a person said to a question of the run or of its plan.
 func (l *listed) give(ctx context.Context, id, text string) error {
 	ours := l.at.Asked()
+	if ours == nil {
+		var err error
+		if ours, err = l.at.Foreseen(ctx, id); err != nil {
+			return err
+		}
+	}
 	if is := ours != nil && ours.ID == id; !is && l.conv.Playbook != nil {
 		return l.answerPlan(ctx, id, text)
 	} else if q := l.files.Question(id); !is && q != nil && !q.Answered {
@@ -993,7 +1006,7 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	if err != nil {
 		return nil, err
 	}
-	p.Outcome = reprise.OutcomeOK
+	p.Outcome, l.past = reprise.OutcomeOK, v.State
 	if changes := l.chosen(); l.conv.Playbook != nil && len(changes) > 0 {
 		return p, l.previewChosen(ctx, seen, p, changes)
 	}
@@ -1044,7 +1057,11 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 		would("A person is asked: %s, but %s", d.Divergence.Says, d.Divergence.Shows)
 		p.Outcome = reprise.OutcomeAsk
 	case core.Rest:
-		would("nothing is started: %s", d.Why)
+		until := ""
+		if !d.Until.IsZero() {
+			until = d.Until.UTC().Format(" until 2006-01-02 15:04 MST")
+		}
+		would("nothing is started: %s%s", d.Why, until)
 		if p.Outcome = seen.Decision.Outcome(); !d.Until.IsZero() {
 			p.Outcome = reprise.OutcomeWait
 		}
@@ -1099,7 +1116,13 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 	if l.run != nil && l.run.Step(s.InPlan) != nil {
 		step.Attempt += l.run.Step(s.InPlan).Attempts
 	}
-	_, job, err := l.assignWork(ctx, run.Assignment{Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT"})
+	past := &core.Past{}
+	if l.past != nil {
+		past = l.past.Step(s.ID)
+	}
+	_, job, err := l.assignWork(ctx, run.Assignment{
+		Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT", Answers: past.Answers, Failure: past.Why, Continues: past.First.Step != "",
+	})
 	if err != nil {
 		step.Problem = err.Error()
 		return step, nil

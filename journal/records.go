@@ -87,6 +87,7 @@ func recordsFile(name string) string { return durable.StateDir + "/runs/" + name
 
 // Teller tells records as events.
 type Teller struct {
+	name  string
 	file  string
 	out   []Entry
 	run   string
@@ -99,7 +100,7 @@ type Teller struct {
 
 // NewTeller tells the records of a run.
 func NewTeller(name string) *Teller {
-	return &Teller{file: recordsFile(name), asked: map[string]*core.Ask{}}
+	return &Teller{name: name, file: recordsFile(name), asked: map[string]*core.Ask{}}
 }
 
 // Tell adds a record, and gives what it tells.
@@ -136,7 +137,7 @@ func (t *Teller) tell(r core.Record) {
 		if s.Inner != "" {
 			break // the run that does it tells of its attempts
 		}
-		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.run + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
+		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.name + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
 	case r.End != nil:
 		t.end(r, add)
 	case r.Made != nil:

@@ -503,7 +503,10 @@ func (e *Engine) act(ctx context.Context, d core.Decision, v core.View) (ok bool
 	case core.EndAttempt:
 		return true, e.end(ctx, d, v)
 	case core.AdoptStep:
-		return true, e.adopt(ctx, d, v.Steps)
+		if err = e.adopt(ctx, d, v.Steps); err == nil && d.Why != "" { // it was done now, by nobody
+			e.Tell(Progress{Kind: Ended, Step: d.Step, Title: title(v.Steps, d.Step), Outcome: string(core.Done), Text: d.Why})
+		}
+		return true, err
 	case core.UndoStep:
 		return true, e.undo(ctx, d)
 	case core.MakeMove:

@@ -161,14 +161,14 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if err := e.commits(l, open, head); err != nil {
 		return nil, err
 	}
-	if open.Place == core.Here {
-		if err := e.foreign(ctx, l, open, a, git, changes, head, result.Outcome == agent.Done); err != nil {
-			return nil, err
-		}
-	}
 	step := core.Step{ID: open.Step}
 	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
 		step = steps[i]
+	}
+	if open.Place == core.Here {
+		if err := e.foreign(ctx, l, open, a, git, changes, head, result.Outcome == agent.Done && !step.Judges); err != nil {
+			return nil, err
+		}
 	}
 	l.Judges, l.Passed = step.Judges, l.Ticked && step.Passing
 	if l.Missing, err = e.missing(repo, open, l.Now, step.Leaves); err != nil {
@@ -225,13 +225,21 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 	}
 	defer root.Close()
 	for _, f := range files {
+		itself, _ := root.Lstat(filepath.FromSlash(f.Path)) //nolint:errcheck // Stat tells
+		link := itself != nil && itself.Mode()&fs.ModeSymlink != 0
 		switch info, err := root.Stat(filepath.FromSlash(f.Path)); {
+		case errors.Is(err, fs.ErrNotExist) && link:
+			out = append(out, f.Path+" is a link to nothing")
 		case errors.Is(err, fs.ErrNotExist):
 			out = append(out, f.Path+" is not there")
+		case err != nil && link:
+			out = append(out, f.Path+" is a link that leads out of the project, or cannot be followed: "+err.Error())
 		case err != nil:
 			out = append(out, f.Path+" cannot be read: "+err.Error())
+		case !info.IsDir() && !info.Mode().IsRegular():
+			out = append(out, f.Path+" is neither a file nor a folder")
 		case info.IsDir():
-			if list, err := fs.ReadDir(root.FS(), f.Path); err != nil || len(list) == 0 {
+			if !holds(root.FS(), f.Path) {
 				out = append(out, f.Path+" is a folder with nothing in it")
 			}
 		case f.Changed:
@@ -245,6 +253,17 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 		}
 	}
 	return out, nil
+}
+
+// holds reports whether a folder has anything but folders in it.
+func holds(fsys fs.FS, dir string) (any bool) {
+	fs.WalkDir(fsys, dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read holds nothing
+		if any = err == nil && !d.IsDir(); any {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return any
 }
 
 // judge asks the convention what it makes of an attempt.
@@ -355,7 +374,8 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 	return own, others, err
 }
 
-// foreign tells the attempt's work from what the user did beside it. finished says that its agent ended well.
+// foreign tells the attempt's work from what the user did beside it. finished says that its agent
+// ended well, and had something to make.
 func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow, finished bool) error {
 	if l.End == core.Gone && !l.Seen { // he may have been here since
 		last := a.LastSign().Add(slack)

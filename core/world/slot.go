@@ -67,8 +67,8 @@ func (r *Repo) Reset(ctx context.Context, head HeadNow, from *Repo) error {
 			continue
 		}
 		path := filepath.Join(r.Top, name)
-		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o777)); err == nil {
-			err = os.WriteFile(path, data, 0o666)
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755)); err == nil {
+			err = os.WriteFile(path, data, 0o644)
 		}
 		if err != nil {
 			return err

@@ -169,7 +169,7 @@ func (r *Repo) filesOf(p string) (names []string) {
 			}
 		case len(names) > newFiles:
 			return fs.SkipAll
-		case d.Type().IsRegular() || rel == p:
+		case d.Type().IsRegular() || rel == p && d.Type() == fs.ModeSymlink:
 			names = append(names, filepath.ToSlash(rel))
 		}
 		return nil
