@@ -86,11 +86,15 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.left(look.Run)
 		return l.sum, err
 	}
+	word, err := l.older()
+	if err != nil {
+		return nil, err
+	}
 	if l.at, err = run.Open(ctx, config); err != nil {
 		return nil, err
 	}
 	defer l.at.Close()
-	taken, err := l.at.Taken(string(e.Mode), report.Generation)
+	taken, err := l.at.Taken(string(e.Mode), report.Generation, word)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +148,22 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
 	}
 	return l.sum, l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
+}
+
+// older is what is noted of a run as it is taken up. One that an older build began and left open is
+// closed with that: its files and git say what was done, and its journal stays where it is.
+func (l *listed) older() (text string, err error) {
+	const taken = "taken up"
+	if l.hist.Events > 0 {
+		return taken, nil
+	}
+	was, err := journal.ReadOlder(l.store, journal.Name(l.ref))
+	if len(was.Entries) == 0 {
+		return taken, err
+	}
+	told := "an older build of reprise began it: its files and git say what was done, and what that build wrote down stays in " + was.Entries[0].Source.File
+	l.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: l.ref.ID, Message: told, Source: reprise.Source{File: was.Entries[0].Source.File}})
+	return taken + "; " + told, nil // what of it cannot be read stays there as well
 }
 
 // putAway archives the files by which a person held the run, who wants it to go on now.
