@@ -34,6 +34,7 @@ type Judgement struct {
 	Questions []Question // what it cannot go on without
 	Uses      []string   // the questions of the plan whose answers it used
 	Outcome   string     // what it amounts to, in a word of the convention's: a review's, for instance
+	Open      bool       // it is done with, and the step is not: somebody else goes on with it
 	Said      any        // for the convention, when the end is recorded
 }
 
@@ -45,6 +46,7 @@ type Step struct {
 	Status Status
 	Needs  []string // steps that must be done before
 	Policy Policy
+	Place  Place // where it is done: Here or Branch
 	// Account is what a usage limit applies to; Tries and Backoff are how often the step may fail
 	// before a person is asked (0 leaves that to the run) and how long to wait after a failure,
 	// twice as long after each.
@@ -89,8 +91,10 @@ type Question struct {
 	Subject string          `json:"subject,omitempty"` // what it is about
 	Options []string        `json:"options,omitempty"`
 	Closed  bool            `json:"closed,omitempty"`
-	// Filed says that the plan has it, and its answer: when that is used the plan says.
-	Filed bool `json:"filed,omitempty"`
+	// Filed says that the plan has it, and its answer: when that is used the plan says. Unfiled says
+	// that it has a place for it there, which is empty until it is asked.
+	Filed   bool `json:"filed,omitempty"`
+	Unfiled bool `json:"-"`
 	// Lapses is set for one that is asked only as long as the View has it. Its answer is no agent's.
 	Lapses bool `json:"lapses,omitempty"`
 }

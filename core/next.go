@@ -484,6 +484,11 @@ func failing(v View) Decision {
 	if !ok || shows == "" {
 		return nil
 	}
+	for _, q := range v.Questions { // the plan asks itself
+		if q.Subject == s.ID {
+			return q.ask()
+		}
+	}
 	past := v.State.Step(s.ID)
 	return AskPerson{Divergence: Divergence{
 		Step: s.ID, Says: "the step can be done", Shows: shows,
@@ -566,7 +571,11 @@ func planned(v View) Decision {
 	if len(v.Questions) == 0 {
 		return nil
 	}
-	q := v.Questions[0]
+	return v.Questions[0].ask()
+}
+
+// ask asks what a plan wants to know.
+func (q Question) ask() AskPerson {
 	q.Lapses = true
 	return AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
 }

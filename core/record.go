@@ -52,7 +52,16 @@ type Plan struct {
 	Revised bool     `json:"revised,omitempty"` // a person changed what it asks for: what failed is tried anew
 	Skips   string   `json:"skips,omitempty"`   // the question that is closed without an answer
 	Reopens []string `json:"reopens,omitempty"`
+	Site    *Site    `json:"site,omitempty"` // where the run is worked on from now on
 	Move    *Move    `json:"move,omitempty"`
+}
+
+// Site is where a run is worked on.
+type Site struct {
+	Place Place  `json:"place,omitempty"` // Here or Branch
+	At    string `json:"at,omitempty"`    // of place Branch: its checkout, a path in the project
+	Base  string `json:"base,omitempty"`  // the commit from which its branch comes
+	Head  Head   `json:"head,omitzero"`   // where its branch stands
 }
 
 // Start says that an attempt of a step begins. It is written before its agent exists: an
@@ -78,6 +87,17 @@ type Start struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// Folder is that of an attempt, in the folder of its run.
+func Folder(step string, attempt int) string {
+	safe := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, step)
+	return fmt.Sprintf("attempts/%.100s.%d", safe, attempt)
+}
+
 // Head is where the user's branch stands.
 type Head struct {
 	Commit string `json:"commit,omitempty"` // empty on a branch without commits, and without git
@@ -89,9 +109,11 @@ type Place string
 
 // Places. Here is the default: a worktree of 50,000 files takes four seconds to make.
 const (
-	Here   Place = ""       // in the project itself
-	Own    Place = "own"    // in a worktree of its own, for steps side by side: own/1, own/2 …
-	Branch Place = "branch" // on a branch of its own, where a convention wants that
+	Here Place = ""    // in the project itself
+	Own  Place = "own" // in a worktree of its own, for steps side by side: own/1, own/2 …
+	// Branch is a checkout on a branch of its own, where a convention wants that. The worlds of such a
+	// run are pairs: that checkout, and the convention's files in the project.
+	Branch Place = "branch"
 )
 
 // Outcome is how an attempt ended.
@@ -135,6 +157,7 @@ type End struct {
 	// known.
 	Account string    `json:"account,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
+	Awaits  string    `json:"awaits,omitempty"` // what it waits for, in words of who knows agents
 	// Uses are the questions of the plan whose answers it used.
 	Uses []string `json:"uses,omitempty"`
 	// Reopens are steps that were done and that the plan opens again because of this end: a
@@ -151,6 +174,7 @@ type Ask struct {
 	// it, one by one.
 	Of   *Question  `json:"of,omitempty"`
 	More []Question `json:"more,omitempty"`
+	Move *Move      `json:"move,omitempty"` // the plan has the question
 }
 
 // next gives the question that is asked once this one is answered, nil if there is none.
@@ -209,6 +233,8 @@ type Note struct {
 	// in words that only who asked reads.
 	Call   string `json:"call,omitempty"`
 	Landed string `json:"landed,omitempty"`
+	// Letter is what a session or an agent told, in words that only who reads it knows.
+	Letter json.RawMessage `json:"letter,omitempty"`
 }
 
 // Close ends the run. An Undo opens it again.

@@ -21,6 +21,7 @@ type State struct {
 	Last  string           `json:"last,omitempty"`   // the step that was done last
 	At    Head             `json:"at,omitzero"`      // where the branch stood when the run last looked
 	Ended *Close           `json:"closed,omitempty"` // nothing follows
+	Site  Site             `json:"site,omitzero"`    // where it is worked on
 	// Limits are the accounts whose usage limit was met, and until when; zero if that is not known.
 	Limits map[string]time.Time `json:"limits,omitempty"`
 }
@@ -120,7 +121,7 @@ func (s *State) Fold(r Record) error {
 		for id, p := range s.Steps { // it begins again, and its attempts are counted on
 			s.Steps[id] = &Past{Title: p.Title, Attempts: p.Attempts}
 		}
-		s.Open, s.Asked, s.Said, s.Ended, s.Limits, s.Last = nil, nil, "", nil, nil, ""
+		s.Open, s.Asked, s.Said, s.Ended, s.Limits, s.Last, s.Site = nil, nil, "", nil, nil, "", Site{}
 		s.Run = *r.Begin
 	case r.Start != nil:
 		return s.start(*r.Start)
@@ -175,6 +176,12 @@ func (s *State) Fold(r Record) error {
 		}
 		s.Ended = nil
 		s.reopen(r.Plan.Reopens)
+		if site := r.Plan.Site; site != nil {
+			s.Site, s.At = *site, site.Head
+			for _, p := range s.Steps { // what was begun elsewhere is not continued here
+				p.First, p.Left = Start{}, ""
+			}
+		}
 	case r.Close != nil:
 		s.Ended = r.Close
 	}
@@ -331,6 +338,8 @@ func (r Record) Move() *Move {
 		return r.End.Move
 	case r.Undo != nil:
 		return r.Undo.Move
+	case r.Ask != nil:
+		return r.Ask.Move
 	case r.Answer != nil:
 		return r.Answer.Move
 	case r.Close != nil:

@@ -54,8 +54,8 @@ func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, 
 
 // beginsFlow is the playbook of a new run of a workflow file, whose graph becomes the goal.
 func (e *Engine) beginsFlow(wf *flow.Workflow, file string, hash reprise.Hash, g *reprise.Goal) (playbook workflowPlaybook, err error) {
-	playbook = e.ownFlow(wf, origin{file, hash}, hash)
-	g.Text, err = playbook.graph()
+	playbook, err = e.ownFlow(wf, origin{file, hash}, hash)
+	g.Text = playbook.graph
 	return playbook, err
 }
 
@@ -142,7 +142,7 @@ func (e *Engine) findPlaybook(store fs.FS, ref reprise.Ref) (f found) {
 			f.err = fmt.Errorf("resume %s: %w", ref.ID, err)
 			return f
 		}
-		f.playbook = e.ownFlow(wf, f.origin, have)
+		f.playbook, f.err = e.ownFlow(wf, f.origin, have)
 	}
 	return f
 }
@@ -168,8 +168,8 @@ type workflowPlaybook struct {
 	wf   *flow.Workflow
 	from origin       // what the run was started from
 	hash reprise.Hash // of the file as it is now
-	// attempts is how often a step may fail, as the settings say.
-	attempts int
+	// graph is the task graph of a run of the file as it is now.
+	graph string
 }
 
 // Parallel is how many steps at once the file asks for, zero if it does not.
@@ -178,9 +178,7 @@ func (o workflowPlaybook) Parallel() int { return o.wf.Parallel }
 // GoalOf implements reprise.Goaler: a run begins again with the file as it is now.
 func (o workflowPlaybook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	if o.changed() {
-		if text, err := o.graph(); err == nil {
-			return text
-		}
+		return o.graph
 	}
 	return o.Book.GoalOf(fsys, r)
 }
@@ -188,9 +186,7 @@ func (o workflowPlaybook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 // changed reports whether the file has changed since the run was started.
 func (o workflowPlaybook) changed() bool { return o.hash != o.from.hash }
 
-// graph is the task graph of a run of the file as it is now.
-func (o workflowPlaybook) graph() (string, error) { return o.wf.Graph(o.from.file, o.hash, o.attempts) }
-
-func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) workflowPlaybook {
-	return workflowPlaybook{eventrun.WithSteps(wf.Assignment), wf, from, hash, e.Settings.Attempts}
+func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) (workflowPlaybook, error) {
+	graph, err := wf.Graph(from.file, hash, e.Settings.Attempts)
+	return workflowPlaybook{eventrun.WithSteps(wf.Assignment), wf, from, hash, graph}, err
 }

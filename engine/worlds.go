@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -50,9 +51,11 @@ type listed struct {
 	conv    adapted.Convention
 	// begins makes the files of a run that is not there yet.
 	begins *core.BeginRun
+	begun  bool              // it was given up, and begins again
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
+	ends   reprise.Ends      // what the records tell of the ends of steps
 }
 
 // resumeWorlds is Resume for a run on worlds.
@@ -73,8 +76,11 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	}
 	l.noteTaking(report)
 	d := look.Decision
+	if over, err := l.concludes(ctx, look); over || err != nil {
+		return l.sum, err
+	}
 	switch unsaid := c.Option == "" && c.From == "" && len(c.Skip) == 0; {
-	case d.Verdict == reprise.BlockedVerdict:
+	case d.Verdict == reprise.BlockedVerdict && !l.begun:
 		return nil, unsafe(ref.ID, d)
 	case d.Action == reprise.Finish && c.From == "" && (c.Option == "" || ref.Kind != reprise.KindTasks && c.Option != reprise.OptionFresh), unsaid && d.State == reprise.Stopped, unsaid && d.Holds(look.Run):
 		l.comes(d)
@@ -108,7 +114,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 			return nil, err
 		}
 	}
-	if c.Option == reprise.OptionFresh {
+	if c.Option == reprise.OptionFresh && !l.begun {
 		if err := l.afreshOn(ctx, store, look); err != nil {
 			return nil, err
 		}
@@ -129,15 +135,21 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	if err := l.toTheEnd(ctx); err != nil {
 		return l.sum, err
 	}
-	j, err := project.Judge(context.WithoutCancel(ctx), e.Dir, e.closely())
+	return l.sum, l.endsAs(ctx, taken)
+}
+
+// endsAs says what came of the work, as who looks next sees it, and notes that it is left in good order.
+// taken is the record by which the run was taken up.
+func (l *listed) endsAs(ctx context.Context, taken int) error {
+	j, err := project.Judge(context.WithoutCancel(ctx), l.Dir, l.closely())
 	if err != nil {
-		return l.sum, err
+		return err
 	}
-	if r := j.Find(ref); r != nil {
+	if r := j.Find(l.ref); r != nil {
 		l.comes(j.Decisions[r])
 		l.left(r)
-		if len(l.sum.Finished) > 0 {
-			l.sum.Snapshot = takenID(ref, uint64(taken))
+		if len(l.sum.Finished) > 0 && l.sum.Snapshot == "" {
+			l.sum.Snapshot = takenID(l.ref, uint64(taken))
 		}
 		for _, f := range r.Findings {
 			if l.sum.Action == reprise.Finish && f.ContestsEnd() {
@@ -147,7 +159,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	} else if l.at.Complete() { // it is done, and was put away
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
 	}
-	return l.sum, l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
+	return l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
 }
 
 // older is what is noted of a run as it is taken up. One that an older build began and left open is
@@ -268,7 +280,11 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 		w.Air.Sessions = seen.Observed.SessionsOn(seen.Run)
 		w.noteUnrecorded(seen)
 	}
-	if err := l.beginsAt(ctx); err != nil {
+	from := c.From
+	if c.Option == reprise.OptionContinue && from == "" {
+		from = w.blockedAt(ctx, seen)
+	}
+	if err := l.beginsAt(ctx, from); err != nil {
 		return nil, seen, err
 	}
 	return l, seen, nil
@@ -339,6 +355,22 @@ func (l *listed) choose(seen look) {
 	}
 }
 
+// blockedAt is the step that a run waits at because its files call it blocked, "" if it does
+// not wait for that: a person who continues it says that nothing blocks it any more.
+func (w *work) blockedAt(ctx context.Context, l look) string {
+	if !l.Decision.Holds(l.Run) {
+		return ""
+	}
+	step := w.current(l)
+	if s := l.Run.Step(step); s == nil || s.Status != reprise.Blocked {
+		return ""
+	}
+	if _, err := w.resetsFrom(ctx, step); err != nil {
+		return "" // its files cannot say so
+	}
+	return step
+}
+
 // config says how the core works on the list.
 func (l *listed) config() run.Config {
 	skip := map[string]bool{}
@@ -348,25 +380,27 @@ func (l *listed) config() run.Config {
 	l.tells = journal.NewTeller(journal.Name(l.ref))
 	l.conv = conventionOf(l.ref, func() []reprise.Version { return l.Past[l.ref.Path] })
 	l.conv.Playbook, l.conv.Now, l.conv.Account, l.conv.Backoff = stepsBy(l.ref, l.playbook), l.Now, l.account, l.Settings.Backoff
+	if l.conv.Playbook == nil {
+		l.conv.List = l.playbook
+	}
 	l.conv.Recall, l.conv.Choice = l.recall, reprise.Choice{Option: l.choice.Option}
 	parallel, leaves := 0, []string(nil)
 	if l.ref.Kind == reprise.KindGraph {
 		parallel = l.parallel()
 	}
 	if o, ok := l.playbook.(workflowPlaybook); ok { // its steps are those of the file
-		if graph, err := o.graph(); err == nil {
-			for _, s := range o.wf.Steps() {
-				if parallel < 2 {
-					break
-				}
-				leaves = append(leaves, s.Outputs...)
+		for _, s := range o.wf.Steps() {
+			if parallel < 2 {
+				break
 			}
-			l.conv.Fixed = []reprise.Edit{{Path: path.Join(l.ref.Path, "task-graph.json"), Content: []byte(graph + "\n")}}
+			leaves = append(leaves, s.Outputs...)
 		}
+		l.conv.Fixed = []reprise.Edit{{Path: path.Join(l.ref.Path, "task-graph.json"), Content: []byte(o.graph + "\n")}}
 	}
 	return run.Config{
+		Site: l.site(), Uncommitted: l.ref.Kind == reprise.KindBuild,
 		Looker: l.looker, Check: l.check, Parallel: parallel, Leaves: leaves,
-		Used: l.used, Budget: l.budget, Recorded: l.recorded,
+		Used: l.used, Budget: l.budget, Recorded: l.recorded, Letters: l.toldBy,
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
 		Convention: l.conv, Judge: judgeOf(l.conv), Other: l.other, Inner: l.inner,
 		Work: l.assignWork, Skip: skip, Until: l.choice.Until, Tries: l.Settings.Attempts, Cuts: l.Settings.Cutoffs, Now: l.Now, Tell: l.told,
@@ -395,7 +429,7 @@ func stepsBy(ref reprise.Ref, playbook reprise.Playbook) reprise.Playbook {
 
 // judgeOf asks a convention what it makes of an attempt; nil for one without a playbook.
 func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
-	if c.Playbook == nil {
+	if c.Playbook == nil && c.List == nil {
 		return nil
 	}
 	return func(j run.Judged) (*core.Judgement, error) {
@@ -406,7 +440,7 @@ func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
 		if j.Result.ReplyProblem != "" {
 			return &core.Judgement{Problem: "its result cannot be used: " + j.Result.ReplyProblem}, nil
 		}
-		return c.Judge(j.Before, j.Now, j.Step, reply)
+		return c.Judge(j.Before, j.Now, j.Was, j.Is, reply)
 	}
 }
 
@@ -416,7 +450,9 @@ func (l *listed) other(b core.Begin) (core.Convention, func(run.Judged) (*core.J
 	c := conventionOf(ref, func() []reprise.Version { return nil })
 	c.Now = l.Now
 	if playbook, err := l.playbookOf(l.store, ref); err == nil {
-		c.Playbook = stepsBy(ref, playbook)
+		if c.Playbook = stepsBy(ref, playbook); c.Playbook == nil {
+			c.List = playbook
+		}
 	}
 	return c, judgeOf(c)
 }
@@ -440,7 +476,7 @@ func (l *listed) assignment(step, inPlan, title string) (reprise.Assignment, err
 // conventionOf is the one of a run, with all that the table of conventions knows of it.
 func conventionOf(ref reprise.Ref, past func() []reprise.Version) adapted.Convention {
 	c, of := adapted.Convention{Layout: convention.Find(ref.Layout), Ref: ref}, convention.Of(ref.Layout)
-	c.PutAway = of.PutAway
+	c.PutAway = func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) { return project.Moved(fsys, of, ref) }
 	if of.Aim != nil {
 		c.Aim = func(fsys fs.FS, r *reprise.Run) { of.Aim(fsys, r, past()) }
 	}
@@ -504,13 +540,23 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	return bound.agent, job, nil
 }
 
-// recall adds what the records know of the ends of steps: in which order, and what was sent back.
+// recall adds what the records know: in which order steps ended, what was sent back, and the answers
+// to what their agents asked, until one of them has used it.
 func (l *listed) recall(r *reprise.Run) {
+	l.ends.Add(l.events)
+	l.ends.Into(r)
+	if l.conv.Playbook != nil || !slices.ContainsFunc(l.events, func(ev reprise.Event) bool { return ev.Own != "" }) {
+		return // its files have them, or there are none
+	}
 	told := r.Clone()
 	told.Recall(l.events)
-	for i := range r.Steps {
-		if s := told.Step(r.Steps[i].ID); s != nil {
-			r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
+	for _, q := range told.Questions {
+		s := r.Step(q.By)
+		used := s != nil && slices.ContainsFunc(l.events, func(ev reprise.Event) bool {
+			return (ev.Kind == reprise.StepFinished || ev.Kind == reprise.StepSkipped) && ev.Step == s.ID && ev.At.After(q.AskedAt)
+		})
+		if q.Own != "" && q.Answered && s != nil && !used && r.Question(q.Own) == nil {
+			r.Questions = append(r.Questions, reprise.Question{ID: q.Own, Subject: q.Subject, Text: q.Text, Options: q.Options, Closed: q.Closed, Answered: true, Answer: q.Answer, AskedAt: q.AskedAt})
 		}
 	}
 }
@@ -672,6 +718,9 @@ func (l *listed) told(p run.Progress) {
 	if out.Kind == Resolved && core.Outcome(p.Outcome) == core.Cut {
 		out.Outcome, out.Text = "what is there is continued", ""
 	}
+	if p.Unstarted {
+		l.sum.Launches--
+	}
 	if out.Kind == Ended {
 		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log}
 		switch core.Outcome(p.Outcome) {
@@ -683,8 +732,12 @@ func (l *listed) told(p run.Progress) {
 			report.Reopens = true
 			l.sum.Skipped = append(l.sum.Skipped, report)
 		case core.Paused: // by itself, unless we are stopped
-			as, _ := l.assignment(p.Step, p.Step, p.Title) //nolint:errcheck // then nobody is named
-			bound, _ := l.bind(as)                         //nolint:errcheck // likewise
+			bound := binding{name: p.Step}
+			if as, err := l.assignment(p.Step, p.Step, p.Title); err == nil {
+				if by, err := l.bind(as); err == nil {
+					bound = by
+				}
+			}
 			l.unable = &NotReadyError{Agent: bound.name, Reason: p.Text}
 		}
 	}
@@ -708,6 +761,9 @@ func (l *listed) left(r *reprise.Run) {
 		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits...), reprise.Ask
 	}
 	l.sum.Questions = append(l.sum.Questions, r.PendingQuestions()...)
+	if l.sum.Action == reprise.Start && !l.sum.Until.IsZero() { // a run that does a step waits
+		l.sum.Action = reprise.Wait
+	}
 	for i := range r.Steps {
 		if s := &r.Steps[i]; !s.Status.Closed() {
 			l.sum.Left = append(l.sum.Left, s.ID)
@@ -769,7 +825,7 @@ func (l *listed) give(ctx context.Context, id, text string) error {
 	if is := ours != nil && ours.ID == id; !is && l.conv.Playbook != nil {
 		return l.answerPlan(ctx, id, text)
 	} else if q := l.files.Question(id); !is && q != nil && !q.Answered {
-		return l.at.Say(ctx, core.Question{ID: id, Text: q.Text}, text)
+		return l.at.Say(ctx, core.Question{ID: id, Text: q.Text, Subject: q.Subject, Filed: true}, text)
 	}
 	err := l.answer(ctx, id, text)
 	if errors.Is(err, run.ErrNotAsked) {
@@ -778,27 +834,22 @@ func (l *listed) give(ctx context.Context, id, text string) error {
 	return err
 }
 
-// hear takes the answers out of the inbox that another process left there while this one had the
-// project, and reports whether one was taken. One that no question takes is told and dropped; where
-// it cannot be recorded it stays. A report of an agent stays as long as its attempt is open. If the
-// process dies here, an answer is taken once more.
+// hear takes the letters out of the inbox that others left there while this process had the project,
+// and reports whether an answer was taken. One that no question takes is told and dropped; where it
+// cannot be recorded it stays. If the process dies here, a letter is taken once more.
 func (l *listed) hear(ctx context.Context) (heard bool, err error) {
-	inbox, err := journal.ReadInbox(l.Dir)
-	if err != nil || !slices.ContainsFunc(inbox, func(letter journal.Letter) bool { return letter.For(l.ref) }) {
+	if err := l.at.Hear(); err != nil {
+		return false, err
+	}
+	inbox, err := l.letters()
+	if err != nil || len(inbox) == 0 {
 		return false, err
 	}
 	if err := l.load(); err != nil {
 		return false, err
 	}
-	over := func(letter journal.Letter) bool {
-		if letter.Reported != nil {
-			open := l.hist.Step(letter.Reported.Step).Open
-			return open == nil || open.Key != letter.Reported.Key
-		}
-		return letter.Answers()
-	}
 	for _, letter := range inbox {
-		if !letter.For(l.ref) || !letter.Answers() {
+		if !letter.Answers() {
 			continue
 		}
 		err := l.give(ctx, letter.Question, letter.Answer)
@@ -815,9 +866,52 @@ func (l *listed) hear(ctx context.Context) (heard bool, err error) {
 		}
 		heard = heard || err == nil
 	}
-	return heard, durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
+	return heard, l.dropLetters(inbox, journal.Letter.Answers)
+}
+
+// letters are those in the inbox for this run.
+func (l *listed) letters() ([]journal.Letter, error) {
+	inbox, err := journal.ReadInbox(l.Dir)
+	return slices.DeleteFunc(inbox, func(letter journal.Letter) bool { return !letter.For(l.ref) }), err
+}
+
+// toldBy has what sessions and agents told noted. An agent is heard as long as its attempt is open.
+func (l *listed) toldBy(note func(core.Note) error) error {
+	inbox, err := l.letters()
+	if err != nil {
+		return err
+	}
+	notes := func(letter journal.Letter) bool { return !letter.Answers() }
+	for _, letter := range inbox {
+		if r := letter.Reported; r != nil {
+			if open := l.hist.Step(r.Step).Open; open == nil || open.Key != r.Key || open.Attempt != r.Attempt {
+				continue
+			}
+		}
+		if !notes(letter) {
+			continue
+		}
+		said, err := json.Marshal(letter)
+		if err == nil {
+			err = note(core.Note{Text: "told", Letter: said})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.dropLetters(inbox, notes)
+}
+
+// dropLetters takes letters out of the inbox that were heard, and leaves what came since.
+func (l *listed) dropLetters(heard []journal.Letter, of func(journal.Letter) bool) error {
+	if !slices.ContainsFunc(heard, of) {
+		return nil
+	}
+	return durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
 		for line := range bytes.Lines(old) {
-			if letter, err := journal.ReadLetter(line); err != nil || !letter.For(l.ref) || !over(letter) {
+			letter, err := journal.ReadLetter(line)
+			known := err == nil && of(letter) && slices.ContainsFunc(heard, func(h journal.Letter) bool { return reflect.DeepEqual(h, letter) })
+			if !known {
 				left = append(left, line...)
 			}
 		}
@@ -957,6 +1051,9 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	}
 	p := &Preview{Run: ref, Steps: stepIDs(seen.Run), Decision: seen.Decision, Outcome: seen.Decision.Outcome()}
 	would := func(format string, args ...any) { p.Would = append(p.Would, fmt.Sprintf(format, args...)) }
+	if over, err := l.previewConclusion(ctx, seen, p); over || err != nil {
+		return p, err
+	}
 	if seen.Decision.Verdict == reprise.BlockedVerdict {
 		return nil, unsafe(ref.ID, seen.Decision)
 	}

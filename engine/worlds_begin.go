@@ -18,7 +18,7 @@ import (
 func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, text string, events []reprise.Event) error {
 	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout))}
 	c := l.config()
-	c.Recorded, c.Begins = nil, &core.BeginRun{Text: text, Said: e.begun(events)}
+	c.Recorded, c.Letters, c.Begins = nil, nil, &core.BeginRun{Text: text, Said: e.begun(events)}
 	at, err := run.Open(ctx, c)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (e *Engine) previewNew(ctx context.Context, store *durable.Store, ref repri
 		return nil, err
 	}
 	l.choose(seen)
-	if err := l.beginsAt(ctx); err != nil {
+	if err := l.beginsAt(ctx, l.choice.From); err != nil {
 		return nil, err
 	}
 	if err := l.previewChosen(ctx, seen, p, l.chosen()); err != nil {
@@ -81,12 +81,12 @@ func (e *Engine) previewNew(ctx context.Context, store *durable.Store, ref repri
 	return p, nil
 }
 
-// beginsAt takes over the steps that a person wants to begin at.
-func (l *listed) beginsAt(ctx context.Context) error {
-	if l.choice.From == "" {
+// beginsAt takes over the steps that a person wants to begin at, from one on; "" is none.
+func (l *listed) beginsAt(ctx context.Context, from string) error {
+	if from == "" {
 		return nil
 	}
-	events, err := l.resetsFrom(ctx, l.choice.From)
+	events, err := l.resetsFrom(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (l *listed) beginsAt(ctx context.Context) error {
 			l.away[ev.Step] = append(l.away[ev.Step], e.Path)
 		}
 	}
-	if !slices.Contains(l.again, l.choice.From) {
-		l.again = append(l.again, l.choice.From)
+	if !slices.Contains(l.again, from) {
+		l.again = append(l.again, from)
 	}
 	return nil
 }

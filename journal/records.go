@@ -61,6 +61,11 @@ func (a *Account) readRecords(store *durable.Store, name string) error {
 	return err
 }
 
+// OutputOf is the path, in the project, of what the agent of an attempt of a run on worlds said.
+func OutputOf(ref reprise.Ref, step string, attempt int) string {
+	return durable.StateDir + "/runs/" + Name(ref) + "/" + core.Folder(step, attempt) + "/log"
+}
+
 func recordsFile(name string) string { return durable.StateDir + "/runs/" + name + "/journal" }
 
 // Teller tells records as events.
@@ -133,7 +138,7 @@ func (t *Teller) tell(r core.Record) {
 		}
 		ev := reprise.Event{Kind: reprise.QuestionAnswered, Question: r.Answer.ID, Text: text, Actor: reprise.Person}
 		q := t.asked[r.Answer.ID]
-		if q != nil && q.Of != nil && q.Of.Filed {
+		if q != nil && q.Of != nil && (q.Of.Filed || r.Answer.Move != nil) { // its files have it, and say when it is used
 			add(ev)
 			break
 		}
@@ -144,11 +149,21 @@ func (t *Teller) tell(r core.Record) {
 		add(reprise.Event{Kind: reprise.AnswerApplied, Question: r.Answer.ID})
 	case r.Undo != nil:
 		add(reprise.Event{Kind: reprise.StepReset, Step: r.Undo.Step, Text: r.Undo.Why, Actor: reprise.Person})
+	case r.Plan != nil && r.Plan.Site != nil && r.Plan.Site.Place == core.Branch:
+		add(reprise.Event{Kind: reprise.WorktreeReady, Text: r.Plan.Site.At, Commit: r.Plan.Site.Base})
 	case r.Plan != nil && r.Plan.Skips != "":
 		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Plan.Skips, Actor: reprise.Person})
 	case r.Note != nil && r.Note.Left != "" && t.over: // which says it
 	case r.Note != nil && r.Note.Left != "":
 		add(reprise.Event{Kind: reprise.EngineLeft, Outcome: r.Note.Left, Text: r.Note.Text})
+	case r.Note != nil && len(r.Note.Letter) > 0:
+		switch l, err := ReadLetter(r.Note.Letter); {
+		case err != nil: // of another version
+		case l.Session != nil:
+			add(l.Session.Event())
+		case l.Reported != nil:
+			add(l.Reported.Event())
+		}
 	case r.Note != nil && r.Note.Call != "":
 		add(reprise.Event{Kind: reprise.CallSettled, Question: r.Note.Call, Text: r.Note.Text, Outcome: r.Note.Landed, Actor: reprise.Person})
 	case r.Note != nil && r.Note.Taken != "":
@@ -171,13 +186,15 @@ func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	case core.Failed:
 		ev.Kind = reprise.StepFailed
 	case core.Limited:
-		ev.Kind, ev.Until, ev.Account, ev.Outcome, over = reprise.StepDeferred, e.Until, e.Account, reprise.AwaitsLimit, "limited"
+		ev.Kind, ev.Until, ev.Account, ev.Outcome, over = reprise.StepDeferred, e.Until, e.Account, e.Awaits, "limited"
 	case core.Passed:
 		ev.Kind, ev.Actor = reprise.StepSkipped, reprise.Person
 	case core.Asking:
 		ev.Kind, ev.Outcome = reprise.StepReset, "question"
 	case core.Paused:
-		ev.Kind, ev.Outcome = reprise.StepReset, "stopped"
+		if ev.Kind, ev.Outcome = reprise.StepReset, "stopped"; e.Awaits != "" {
+			ev.Outcome = e.Awaits
+		}
 	default: // it is begun again
 		ev.Kind, ev.Outcome, over = reprise.StepResolved, string(reprise.Rerun), "cut-off"
 	}
@@ -216,7 +233,12 @@ func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
 func Asked(q *core.Ask) reprise.Event {
 	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step}
 	if q.Of != nil {
-		ev.By, ev.Text, ev.Options, ev.Closed = q.Step, q.Of.Text, q.Of.Options, q.Of.Closed
+		if ev.Text, ev.Options, ev.Closed = q.Of.Text, q.Of.Options, q.Of.Closed; !q.Of.Lapses {
+			ev.By = q.Step
+		}
+		if q.Of.ID != q.ID {
+			ev.Own = q.Of.ID
+		}
 		return ev
 	}
 	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true

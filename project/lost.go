@@ -268,6 +268,12 @@ func movedAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) (to reprise.Ref
 	return refs[0], refs[0].Path, ref.Path, true
 }
 
+// Moved gives a run in the place where it was put away, if it is not where it was.
+func Moved(fsys fs.FS, of convention.Entry, ref reprise.Ref) (to reprise.Ref, ok bool) {
+	to, _, _, ok = movedAway(fsys, of, ref)
+	return to, ok
+}
+
 // beside reports whether a file was moved, under its name, to a folder beside it or beside
 // its own.
 func beside(was, now string) bool {

@@ -3,8 +3,6 @@ package project
 import (
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,9 +184,8 @@ func younger(dir string, fsys fs.FS, r *reprise.Run, began time.Time, attempt *r
 
 // lastHeard returns when an attempt last wrote to its log, or when it was started.
 func lastHeard(dir string, ref reprise.Ref, began time.Time, attempt *reprise.Event) time.Time {
-	log, err := os.Stat(filepath.Join(dir, filepath.FromSlash(logOf(ref, began, attempt.Step, attempt.Attempt))))
-	if err == nil && log.ModTime().After(attempt.At) {
-		return log.ModTime()
+	if at := PrintedAt(dir, ref, began, attempt.Step, attempt.Attempt); at.After(attempt.At) {
+		return at
 	}
 	return attempt.At // without a log there is no sign of life
 }

@@ -44,13 +44,7 @@ type Attempt string
 
 // At gives the attempt of a step in the folder of a run.
 func At(run, step string, n int) Attempt {
-	safe := strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r < ' ' {
-			return '_'
-		}
-		return r
-	}, step)
-	return Attempt(filepath.Join(run, "attempts", fmt.Sprintf("%.100s.%d", safe, n)))
+	return Attempt(filepath.Join(run, filepath.FromSlash(core.Folder(step, n))))
 }
 
 func (a Attempt) path(name string) string { return filepath.Join(string(a), name) }

@@ -49,6 +49,12 @@ type Config struct {
 	// Work says who does an attempt, and fills in the job: the prompt, the environment, what it
 	// may do, the session. An error means that nothing was started: the run rests with it.
 	Work func(ctx context.Context, a Assignment) (agent.Agent, agent.Job, error)
+	// Site makes the checkout in which steps of place Branch are done, or finds it, and gives where it
+	// is in the project and the commit from which its branch comes; nil where they are done in the
+	// project as well.
+	Site func(ctx context.Context) (at, base string, err error)
+	// Uncommitted says that the convention's files are never committed.
+	Uncommitted bool
 	// Check is the command that says whether a step is done, for those that want it.
 	Check func(step core.Step) (by agent.Agent, job agent.Job, ok bool)
 	// Used tells what an attempt used, as its End keeps it; nil for nobody. Budget gives what is
@@ -57,6 +63,9 @@ type Config struct {
 	Budget func() *core.Question
 	// Recorded is told of each record that is made; nil for nobody.
 	Recorded func(core.Record)
+	// Letters passes on what was told meanwhile, to be noted; nil where nothing can be. It is asked now
+	// and then while attempts are at work, and before the end of one is recorded.
+	Letters  func(note func(core.Note) error) error
 	Skip     map[string]bool
 	Until    string
 	Leaves   []string // what steps leave, that is brought from one place to another though git ignores it
@@ -96,7 +105,7 @@ type Attempted struct {
 
 // Judged is an attempt that its convention is to judge.
 type Judged struct {
-	Step        string
+	Was, Is     string // the step in its plan, before the attempt and now
 	Attempt     int
 	Before, Now fs.FS // the project, before its first attempt and now
 	Result      agent.Result
@@ -126,6 +135,7 @@ type Progress struct {
 	Until         time.Time
 	Took          time.Duration
 	Log           string // absolute
+	Unstarted     bool   // the agent of an attempt that ended could not be started
 }
 
 // Kind says what a Progress is about.
@@ -150,6 +160,7 @@ type Engine struct {
 
 	below   string                         // where the project is in the repository; empty at its top
 	dir     string                         // of the run
+	site    string                         // the checkout of its own in which it is worked on, in the repository; empty for the project
 	child   map[hands.Attempt]*hands.Child // the agents that we started
 	seen    map[hands.Attempt]bool         // the attempts whose end we saw: nothing came after their last sign
 	inner   map[string]*core.Inner         // by step, since this engine began: the runs that do steps
@@ -191,7 +202,9 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if e.Journal, err = journal.Open(e.dir); err != nil {
 		return nil, err
 	}
-	e.Repo.Always = e.always()
+	if err := e.settleIn(ctx); err != nil {
+		return nil, err
+	}
 	if err := e.findOthers(); err != nil {
 		return nil, err
 	}
@@ -379,11 +392,13 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 	}
 	if e.below, err = e.Repo.Below(c.Dir); err == nil {
 		e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
-		e.Repo.Always = e.always()
 		e.Journal.State, err = journal.Peek(e.dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && e.Journal.State.Seq == 0 { // killed before its first record
 		e.Journal.State.Run, err = *c.begin(), nil
+	}
+	if err == nil {
+		err = e.settleIn(ctx)
 	}
 	if err != nil {
 		done()
@@ -396,6 +411,9 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 func (e *Engine) always() (out []string) {
 	for _, name := range append([]string{e.Plan}, e.Leaves...) {
 		out = append(out, path.Join(e.below, name))
+	}
+	if e.site != "" {
+		out = append(out, path.Join(e.site, e.below, e.Plan))
 	}
 	return out
 }
@@ -450,7 +468,7 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 		case core.WorkInner:
 			err = e.workInner(stop, d.Step)
 		case core.AskPerson:
-			err = e.ask(d)
+			err = e.ask(ctx, d)
 		case core.CloseRun:
 			_, err = e.append(core.Record{Close: &core.Close{Why: "all steps are done", Complete: true}})
 		case core.Rest:
@@ -626,7 +644,9 @@ func (e *Engine) attempt(s *core.Start) hands.Attempt { return hands.At(e.dir, s
 // file, or a folder.
 func (e *Engine) plan() string { return path.Join(e.below, e.state().Run.Plan) }
 
-func (e *Engine) inPlan(name string) bool { return world.Below(name, e.plan()) }
+func (e *Engine) inPlan(name string) bool {
+	return world.Below(name, e.plan()) || e.site != "" && world.Below(name, path.Join(e.site, e.plan()))
+}
 
 // shape and record reach the convention, in the part of a world that is the project. Steps
 // have the ids that the records know them by.

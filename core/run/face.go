@@ -60,6 +60,17 @@ func (e *Engine) Settled(call, text, landed string) error {
 	return err
 }
 
+// Hear notes what was told meanwhile.
+func (e *Engine) Hear() error {
+	if e.Letters == nil {
+		return nil
+	}
+	return e.Letters(func(n core.Note) error {
+		_, err := e.append(core.Record{Note: &n})
+		return err
+	})
+}
+
 // Say writes a person's answer to a question of the plan into it, and commits that.
 func (e *Engine) Say(ctx context.Context, q core.Question, answer string) error {
 	q.Lapses = true
@@ -133,7 +144,7 @@ func (e *Engine) Foreseen(ctx context.Context, id string) (*core.Ask, error) {
 		if ask, asks := last.(core.AskPerson); !asks || e.state().AskID(ask) != id {
 			break
 		} else if _, now := core.Next(v).(core.AskPerson); now {
-			err = e.ask(ask)
+			err = e.ask(ctx, ask)
 		} else {
 			_, err = e.act(ctx, core.Next(v), v)
 		}

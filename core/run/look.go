@@ -93,7 +93,8 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 		return err
 	}
 	v.Branch = head.Branch
-	if at := e.state().At; at.Commit != "" && at.Branch != head.Branch {
+	gone := e.site == "" && e.state().Site.Place == core.Branch // its checkout is: another one is made of its branch
+	if at := e.state().At; at.Commit != "" && at.Branch != head.Branch && !gone {
 		has, err := e.Repo.Has(ctx, head.Commit, at.Commit)
 		if err != nil {
 			return err
@@ -156,7 +157,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		return nil, err
 	}
 	if open.Place == core.Here {
-		if err := e.foreign(ctx, l, open, a, git, changes, head); err != nil {
+		if err := e.foreign(ctx, l, open, a, git, changes, head, result.Outcome == agent.Done); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +201,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		}
 	}
 	if e.Judge != nil && len(l.Missing) == 0 && (l.Proved() || len(l.Questions) > 0) {
-		if err := e.judge(repo, l, open, result); err != nil {
+		if err := e.judge(repo, l, open, step, result); err != nil {
 			return nil, err
 		}
 	}
@@ -242,8 +243,15 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 }
 
 // judge asks the convention what it makes of an attempt.
-func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, r hands.Result) (err error) {
-	j := Judged{Step: open.Step, Attempt: open.Attempt, Result: r.Result}
+func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, step core.Step, r hands.Result) (err error) {
+	j := Judged{Was: open.Step, Is: cmp.Or(step.InPlan, open.Step), Attempt: open.Attempt, Result: r.Result}
+	was, err := e.steps(e.Repo.FS(open.Before))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if i := slices.IndexFunc(was, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
+		j.Was = was[i].InPlan
+	}
 	if j.Before, err = e.sub(e.Repo.FS(open.Before)); err != nil {
 		return err
 	}
@@ -318,7 +326,11 @@ func (e *Engine) powerCut(open *core.Start) bool { return open.Boot != "" && ope
 func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Change) (own bool, others []string, err error) {
 	var was []core.Step
 	if slices.ContainsFunc(changes, func(c world.Change) bool { return e.inPlan(c.Path) }) {
-		if was, err = e.steps(e.Repo.FS(open.Before)); errors.Is(err, fs.ErrNotExist) {
+		before := open.Before
+		if open.Move != nil { // what that changed is no mark of the attempt
+			before = open.Move.To
+		}
+		if was, err = e.steps(e.Repo.FS(before)); errors.Is(err, fs.ErrNotExist) {
 			err = nil // the plan is newer than the attempt
 		}
 	}
@@ -338,8 +350,8 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 	return own, others, err
 }
 
-// foreign tells the attempt's work from what the user did beside it.
-func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow) error {
+// foreign tells the attempt's work from what the user did beside it. finished says that its agent ended well.
+func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow, finished bool) error {
 	if l.End == core.Gone && !l.Seen { // he may have been here since
 		last := a.LastSign().Add(slack)
 		if e.powerCut(open) && last.Before(e.Booted) { // before it came back nobody was
@@ -393,8 +405,11 @@ func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a 
 		return err
 	}
 	_, torn, err := e.Repo.Apart(ctx, &core.Move{Base: base, To: l.Now, Since: open.Head.Commit}, head)
+	only := finished && !slices.ContainsFunc(changes, func(c world.Change) bool {
+		return !slices.Contains(apart, c.Path) && !slices.Contains(torn, c.Path)
+	})
 	for _, path := range torn {
-		if a.Mentions(path) {
+		if only || a.Mentions(path) { // with nothing else it may be all that was done
 			l.Torn = append(l.Torn, path)
 		} else { // he changed his own lines again
 			l.Foreign = append(l.Foreign, path)

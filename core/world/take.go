@@ -34,6 +34,9 @@ const largeMark = "1a49ef11e0" // the ids of large files begin so
 //
 // Who only looks takes the project once: for him all runs of a checkout are at one moment.
 func (r *Repo) Take(ctx context.Context) (core.World, error) {
+	if r.beside != nil {
+		return r.takePair(ctx)
+	}
 	if r.looking {
 		return r.takeOnce(ctx)
 	}
