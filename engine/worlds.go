@@ -519,6 +519,11 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	if err = l.tellInAir(ctx, f, bound, &task); err != nil {
 		return nil, agent.Job{}, err
 	}
+	if l.takesOver(f.Step, bound, f.Resumes) {
+		if err = l.brief(ctx, f, &task); err != nil {
+			return nil, agent.Job{}, err
+		}
+	}
 	if commits := l.Unrecorded[a.Step.ID]; len(commits) > 0 {
 		task.Earlier = append(task.Earlier, "Commits were made that no record tells of. They may hold this work or a piece of it: look at them before you do anything again.")
 		task.Data = append(task.Data, reprise.Data{Name: "commits that are not on record", Text: strings.Join(commits, "\n")})
@@ -1167,7 +1172,7 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 	if l.run != nil && l.run.Step(s.InPlan) != nil {
 		step.Attempt += l.run.Step(s.InPlan).Attempts
 	}
-	_, job, err := l.assignWork(ctx, run.Assignment{Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT"})
+	_, job, err := l.assignWork(ctx, run.Assignment{Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT", Session: l.hist.Step(s.ID).Session})
 	if err != nil {
 		step.Problem = err.Error()
 		return step, nil
@@ -1177,6 +1182,10 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 	step.Agent, step.Command, step.Prompt = bound.name, job.Command, job.Prompt
 	if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
 		step.Command = known.CommandLine(job)
+	}
+	if err == nil {
+		as.Step = s.ID
+		step.Session, err = l.sessionCost(ctx, &Attempt{Assignment: as, Number: step.Attempt, Dir: l.Dir, Session: job.Session, Message: job.Prompt, Resumes: job.Resume}, bound)
 	}
 	return step, err
 }

@@ -175,7 +175,7 @@ func (t *Teller) tell(r core.Record) {
 
 func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	e := r.End
-	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}, "" // why it is not under way any more
+	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why, Agent: e.Session}, "" // why it is not under way any more
 	switch e.Outcome {
 	case core.Done:
 		if t.done == nil {
