@@ -41,9 +41,6 @@ func (w *work) job(f *Attempt, bound binding) agent.Job {
 		Timeout: bound.timeout, Silence: bound.silence, Call: bound.call, Session: f.Session, Resume: f.Resumes, Answers: map[string]string{},
 		Grants: granted(w.events, f.Step, bound.preset),
 	}
-	if f.Commit && w.repo != nil {
-		job.GitDir = string(w.repo.CommonDir())
-	}
 	for _, e := range f.Expect {
 		job.Expect = append(job.Expect, noNul(e.Path))
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"reprise"
-	"reprise/worktree"
 )
 
 // goalOf is what the run was started for and with: as its playbook says, or its title.
@@ -16,9 +15,4 @@ func (w *work) goalOf(l look) (goal reprise.Goal, err error) {
 		goal.Given, err = g.GivenOf(w.on, l.Run)
 	}
 	return goal, err
-}
-
-// tree is what operations on the run's checkout need.
-func (w *work) tree() worktree.Project {
-	return worktree.Project{Store: w.store, Repo: w.repo, Run: w.run, Ready: w.hist.Worktree}
 }

@@ -10,7 +10,6 @@ import (
 	"reprise"
 	"reprise/core"
 	"reprise/internal/durable"
-	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/project"
 )
@@ -24,7 +23,6 @@ type work struct {
 	layout   reprise.Layout
 	playbook reprise.Playbook
 	ref      reprise.Ref
-	repo     *gitx.Repo // nil where the project is in no repository
 	choice   Choice
 	again    map[string]bool // the steps that are done again by it
 	sum      *Summary
@@ -85,23 +83,6 @@ func (r *recalled) learn(e *journal.Entry) {
 		delete(r.due, ev.Question)
 	}
 	r.events = append(r.events, *ev)
-}
-
-// openRepo opens the project's repository. Where there is none, there is no git, or it is
-// refused, only the state is worked on. Where git gives no answer nobody can tell, and that
-// is an error.
-func (w *work) openRepo(ctx context.Context) error {
-	repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ})
-	var refused *gitx.RefusedError
-	switch {
-	case err == nil, gitx.Absent(err):
-	case !errors.As(err, &refused):
-		return err
-	default:
-		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: w.ref.ID, Message: "git cannot be used here: " + err.Error()})
-	}
-	w.repo, w.sum.StateOnly = repo, repo == nil
-	return nil
 }
 
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, l reprise.Layout) *work {

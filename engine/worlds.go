@@ -96,11 +96,15 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.left(look.Run)
 		return l.sum, err
 	}
+	word, err := l.older()
+	if err != nil {
+		return nil, err
+	}
 	if l.at, err = run.Open(ctx, config); err != nil {
 		return nil, err
 	}
 	defer l.at.Close()
-	taken, err := l.at.Taken(string(e.Mode), report.Generation)
+	taken, err := l.at.Taken(string(e.Mode), report.Generation, word)
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +166,22 @@ func (l *listed) endsAs(ctx context.Context, taken int) error {
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
 	}
 	return l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
+}
+
+// older is what is noted of a run as it is taken up. One that an older build began and left open is
+// closed with that: its files and git say what was done, and its journal stays where it is.
+func (l *listed) older() (text string, err error) {
+	const taken = "taken up"
+	if l.hist.Events > 0 {
+		return taken, nil
+	}
+	was, err := journal.ReadOlder(l.store, journal.Name(l.ref))
+	if len(was.Entries) == 0 {
+		return taken, err
+	}
+	told := "an older build of reprise began it: its files and git say what was done, and what that build wrote down stays in " + was.Entries[0].Source.File
+	l.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: l.ref.ID, Message: told, Source: reprise.Source{File: was.Entries[0].Source.File}})
+	return taken + "; " + told, nil // what of it cannot be read stays there as well
 }
 
 // putAway archives the files by which a person held the run, who wants it to go on now.
@@ -510,6 +530,11 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	l.Air.Again = l.Air.Again || a.Continues
 	if err = l.tellInAir(ctx, f, bound, &task); err != nil {
 		return nil, agent.Job{}, err
+	}
+	if l.takesOver(f.Step, bound, f.Resumes) {
+		if err = l.brief(ctx, f, &task); err != nil {
+			return nil, agent.Job{}, err
+		}
 	}
 	if commits := l.Unrecorded[a.Step.ID]; len(commits) > 0 {
 		task.Earlier = append(task.Earlier, "Commits were made that no record tells of. They may hold this work or a piece of it: look at them before you do anything again.")
@@ -1121,7 +1146,7 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 		past = l.past.Step(s.ID)
 	}
 	_, job, err := l.assignWork(ctx, run.Assignment{
-		Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT", Answers: past.Answers, Failure: past.Why, Continues: past.First.Step != "",
+		Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT", Answers: past.Answers, Failure: past.Why, Continues: past.First.Step != "", Session: past.Session,
 	})
 	if err != nil {
 		step.Problem = err.Error()
@@ -1132,6 +1157,10 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 	step.Agent, step.Command, step.Prompt = bound.name, job.Command, job.Prompt
 	if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
 		step.Command = known.CommandLine(job)
+	}
+	if err == nil {
+		as.Step = s.ID
+		step.Session, err = l.sessionCost(ctx, &Attempt{Assignment: as, Number: step.Attempt, Dir: l.Dir, Session: job.Session, Message: job.Prompt, Resumes: job.Resume}, bound)
 	}
 	return step, err
 }

@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"reprise"
@@ -162,45 +161,20 @@ type Account struct {
 }
 
 // ReadAccount reads a journal by its name without the lease and changes nothing.
-// One that does not exist has no entries. With an error the account holds what
-// stands before the place of damage.
+// One that does not exist has no entries, and neither has one of an older build. With an
+// error the account holds what stands before the place of damage.
 func ReadAccount(store *durable.Store, name string) (*Account, error) {
 	a := &Account{}
-	if is, err := a.readRecords(store, name); is || err != nil {
-		return a, err
-	}
-	var err error
-	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
-		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
-	})
-	return a, err
+	return a, a.readRecords(store, name)
 }
 
-// ReadUndone is ReadAccount without an undo that nothing followed: it may be half done.
-func ReadUndone(store *durable.Store, name string) (*Account, error) {
+// ReadOlder is ReadAccount for the journal that an older build kept of a run. It is only shown:
+// what was done is told by the files of the run and by git.
+func ReadOlder(store *durable.Store, name string) (*Account, error) {
 	a := &Account{}
-	if is, err := a.readRecords(store, name); is || err != nil {
-		return a, err
-	}
-	var undone []durable.Record
-	take := func(rec durable.Record) error {
-		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
-	}
 	var err error
 	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
-		var e Entry
-		if rec.Kind == kindEvent && json.Unmarshal(rec.Payload, &e) == nil && e.Event.Kind == reprise.StateRestored {
-			rec.Payload = slices.Clone(rec.Payload)
-			undone = append(undone, rec)
-			return nil
-		}
-		for _, earlier := range undone {
-			if err := take(earlier); err != nil {
-				return err
-			}
-		}
-		undone = nil
-		return take(rec)
+		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
 	})
 	return a, err
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,20 +15,9 @@ import (
 	"reprise/internal/durable"
 )
 
-// Logs lists the journals of a project: those of runs on worlds, and older ones.
-func Logs(store *durable.Store) ([]string, error) {
-	names, err := store.Logs()
-	if err != nil {
-		return nil, err
-	}
-	worlds, err := ofRecords(store)
-	names = append(names, worlds...)
-	slices.Sort(names)
-	return slices.Compact(names), err
-}
-
-// ofRecords lists the runs on worlds.
-func ofRecords(store *durable.Store) (names []string, err error) {
+// Logs lists the journals of a project. Those of older builds, which are not worked on any more,
+// are none of them.
+func Logs(store *durable.Store) (names []string, err error) {
 	runs, err := os.ReadDir(runsOf(store))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -53,17 +41,15 @@ func OnWorlds(store *durable.Store, name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// readRecords gives the records of a run on worlds as the events that they are for those who
-// look. ok is false if it has none.
-func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err error) {
-	dir := filepath.Join(runsOf(store), name)
+// readRecords gives the records of a run as the events that they are for those who look.
+func (a *Account) readRecords(store *durable.Store, name string) error {
 	t := NewTeller(name)
-	err = records.Read(dir, func(r core.Record) error {
+	err := records.Read(filepath.Join(runsOf(store), name), func(r core.Record) error {
 		t.Tell(r)
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if errors.Is(err, records.ErrDamaged) {
 		err = &durable.DamageError{Log: name, Path: recordsFile(name), Cause: err.Error()}
@@ -72,7 +58,7 @@ func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err e
 	for i := range a.Entries {
 		a.trail.add(&a.Entries[i])
 	}
-	return true, err
+	return err
 }
 
 // OutputOf is the path, in the project, of what the agent of an attempt of a run on worlds said.
@@ -194,7 +180,7 @@ func (t *Teller) tell(r core.Record) {
 
 func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	e := r.End
-	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}, "" // why it is not under way any more
+	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why, Agent: e.Session}, "" // why it is not under way any more
 	switch e.Outcome {
 	case core.Done:
 		if t.done == nil {

@@ -18,10 +18,6 @@ func (p *UndoPlan) doubts(ctx context.Context, store *durable.Store, snap *durab
 	if err != nil {
 		return nil, err
 	}
-	read := journal.ReadAccount
-	if store.Whole() != nil {
-		read = journal.ReadUndone // it is begun once more
-	}
 	then, out := durable.NewDryRun(store), map[string][]reprise.Event{}
 	for _, k := range p.Kept {
 		if k.merged == nil {
@@ -40,7 +36,7 @@ func (p *UndoPlan) doubts(ctx context.Context, store *durable.Store, snap *durab
 		if !slices.Contains(names, name) {
 			continue
 		}
-		account, err := read(store, name)
+		account, err := journal.ReadAccount(store, name)
 		if err != nil {
 			continue // the journal is damaged, which blocks the run
 		}

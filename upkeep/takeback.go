@@ -61,7 +61,7 @@ func (p *UndoPlan) writer(w *whose, name string) (*reprise.Run, *journal.Account
 		if !isOf(w.snap, journal.Name(r.Ref)) || !slices.Contains(stateFiles(w.store, r), name) {
 			continue
 		}
-		if account, err := journal.ReadUndone(w.store, journal.Name(r.Ref)); err == nil {
+		if account, err := journal.ReadAccount(w.store, journal.Name(r.Ref)); err == nil {
 			return r, account
 		}
 	}

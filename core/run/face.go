@@ -11,9 +11,10 @@ import (
 	"reprise/core/journal"
 )
 
-// Taken notes that the run is taken up, in which mode, and with which lease of the project.
-func (e *Engine) Taken(mode string, lease uint64) (record int, err error) {
-	r, err := e.Journal.Note(core.Record{Note: &core.Note{Text: "taken up", Taken: mode, Lease: lease}}, e.Now())
+// Taken notes that the run is taken up, in which mode, with which lease of the project, and what is to
+// be told of it.
+func (e *Engine) Taken(mode string, lease uint64, text string) (record int, err error) {
+	r, err := e.Journal.Note(core.Record{Note: &core.Note{Text: text, Taken: mode, Lease: lease}}, e.Now())
 	return r.Seq, err
 }
 
