@@ -48,8 +48,6 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 	sample.Drawn(t)
 	for _, c := range []struct{ workflow, step, parked string }{
 		{"sdc", "implement", ""},
-		{"build", "qa-review", ""},
-		{"build", "subtask-1-1", ""},
 		{"graph", "prd", ""},
 		{"spec-pipeline", "create", ""},
 		{"epic", "implement", "3.1"},
@@ -103,6 +101,8 @@ func TestOR3_OR11_what_failed_for_good_is_asked_about(t *testing.T) {
 	sample.Drawn(t)
 	for _, c := range []struct{ workflow, step string }{
 		{"plans", "transform"},
+		{"build", "qa-review"},
+		{"build", "subtask-1-1"},
 	} {
 		t.Run(c.workflow+" "+c.step, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestOR3_OR11_what_failed_for_good_is_asked_about(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum.State != reprise.Complete {
+			if sum.State != reprise.Complete && !(w.waits && sum.State == reprise.Waiting) {
 				t.Errorf("after that: %s, %s: %q failed %+v", sum.State, sum.Action, sum.Reasons, sum.Failed)
 			}
 		})
@@ -307,13 +307,19 @@ func TestAC3_the_last_step_that_was_named_is_told_to_be_reached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Ask = func(ctx context.Context, q reprise.Question) (string, bool) {
+		if strings.Contains(q.Text, "it failed") {
+			return "", false // nobody is here
+		}
+		return answering(ctx, q)
+	}
 	sum, err := e.Resume(t.Context(), ref, engine.Choice{Until: "qa-review"})
-	if err != nil || sum.Reached || !slices.Equal(sum.Parked, []string{"qa-review"}) {
+	if err != nil || sum.Reached || sum.Action != reprise.Ask {
 		t.Fatalf("%+v %v", sum, err)
 	}
 	good.Store(true)
 	sum, err = e.Resume(t.Context(), ref, engine.Choice{From: "qa-review", Until: "qa-review"})
-	if err != nil || !sum.Reached || len(sum.Parked) > 0 {
+	if err != nil || !sum.Reached {
 		t.Errorf("%+v %v", sum, err)
 	}
 }

@@ -104,7 +104,8 @@ type Attempted struct {
 type Judged struct {
 	Step        string
 	Attempt     int
-	Before, Now fs.FS // the project, before its first attempt and now
+	Before, Now fs.FS  // the project, before its first attempt and now
+	Place       string // where it worked, a path in the project; empty for that itself
 	Result      agent.Result
 }
 
@@ -502,7 +503,7 @@ func (e *Engine) act(ctx context.Context, d core.Decision, v core.View) (ok bool
 	case core.SettlePlan:
 		return true, e.settle(ctx)
 	case core.SkipStep:
-		return true, e.skip(ctx, d.Step, v.Steps)
+		return true, e.skip(ctx, d, v.Steps)
 	}
 	return false, nil
 }

@@ -106,7 +106,7 @@ func (e *Engine) LeaveOut(ctx context.Context, step string) error {
 	if err != nil {
 		return err
 	}
-	return e.skip(ctx, step, v.Steps)
+	return e.skip(ctx, core.SkipStep{Step: step}, v.Steps)
 }
 
 // Complete reports whether all steps are done.

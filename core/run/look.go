@@ -245,6 +245,9 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 // judge asks the convention what it makes of an attempt.
 func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, r hands.Result) (err error) {
 	j := Judged{Step: open.Step, Attempt: open.Attempt, Result: r.Result}
+	if e.site != "" {
+		j.Place = path.Join(e.state().Site.At, e.below)
+	}
 	if j.Before, err = e.sub(e.Repo.FS(open.Before)); err != nil {
 		return err
 	}
