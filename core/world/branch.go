@@ -4,6 +4,7 @@ package world
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -212,4 +213,32 @@ func (r *Repo) apartInWork(ctx context.Context, m *core.Move) (files map[string]
 		files[path.Join(r.at, name)] = e
 	}
 	return files, r.fromWork(torn), err
+}
+
+// Home puts the checkout of a pair back on its branch where somebody left it on another one, or on
+// none, that goes on from it: the branch comes along, and the files stay. It reports whether it did.
+func (r *Repo) Home(ctx context.Context, branch string) (done bool, err error) {
+	head, err := r.beside.Head()
+	if err != nil || head.Branch == branch || head.Commit == "" {
+		return false, err
+	}
+	tip, _, _, err := r.beside.read(branch)
+	if errors.Is(err, ErrMissing) {
+		return false, nil
+	}
+	has := false
+	if err == nil {
+		has, err = r.beside.Has(ctx, head.Commit, tip)
+	}
+	if err != nil || !has {
+		return false, err
+	}
+	const why = "reprise: back on the branch of the run"
+	if tip != head.Commit {
+		if _, err := r.beside.git(ctx, users, nil, "update-ref", "-m", why, branch, head.Commit, tip); err != nil {
+			return false, err
+		}
+	}
+	_, err = r.beside.git(ctx, users, nil, "symbolic-ref", "-m", why, "HEAD", branch)
+	return err == nil, err
 }
