@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -173,7 +172,7 @@ func (l *listed) merges(ctx context.Context, p worktree.Project, seen look) erro
 			}
 		}
 	}
-	if err := l.closes(ctx, merged.Text); err != nil {
+	if err := l.at.Change(ctx, merged.Text, core.EndRun{Outcome: "completed", Why: merged.Text}); err != nil {
 		return err
 	}
 	l.sum.Merged = merged.Text + "."
@@ -185,27 +184,6 @@ func (l *listed) merges(ctx context.Context, p worktree.Project, seen look) erro
 		l.sum.Merged += " " + notOver(now)
 	}
 	return l.endsAs(ctx, 0)
-}
-
-// closes has the plan say that the run is over. As the merge itself it is part of what the snapshot
-// before it takes back.
-func (l *listed) closes(ctx context.Context, why string) error {
-	edits, err := l.conv.Record(l.store, l.ref.Path, core.EndRun{Outcome: "completed", Why: why})
-	if err != nil {
-		return err
-	}
-	var out []reprise.Edit
-	for _, e := range edits {
-		edit := reprise.Edit{Path: e.Path, Content: e.Data, Why: why}
-		switch was, err := fs.ReadFile(l.store, e.Path); {
-		case err == nil:
-			edit.Base = reprise.HashOf(was)
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
-		}
-		out = append(out, edit)
-	}
-	return l.store.Apply(ctx, out)
 }
 
 // notOver says that merging does not end a run.
