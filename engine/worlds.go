@@ -788,7 +788,7 @@ func (l *listed) left(r *reprise.Run) {
 			l.sum.Left = append(l.sum.Left, s.ID)
 		}
 	}
-	l.sum.Reached = l.choice.Until != "" && r.Step(l.choice.Until) != nil && r.Step(l.choice.Until).Status.Closed()
+	l.sum.Reached = l.choice.Until != "" && (r.Step(l.choice.Until) != nil && r.Step(l.choice.Until).Status.Closed() || l.at != nil && l.at.Did(l.choice.Until))
 }
 
 // answerWorlds is AnswerIf for a run on worlds.

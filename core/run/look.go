@@ -176,7 +176,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
 		step = steps[i]
 	}
-	l.Judges, l.Passed = step.Judges, l.Ticked && step.Passing
+	l.Judges, l.Passed = step.Judges, l.Ticked && (step.Passing || e.showsItself(step))
 	if l.Missing, err = e.missing(repo, open, l.Now, step.Leaves); err != nil {
 		return nil, err
 	}
@@ -217,6 +217,12 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		}
 	}
 	return l, nil
+}
+
+// showsItself reports whether a step leaves nothing but files of the plan: that one is there may be all
+// by which the plan calls it done, whole or half.
+func (e *Engine) showsItself(step core.Step) bool {
+	return len(step.Leaves) > 0 && !slices.ContainsFunc(step.Leaves, func(f core.File) bool { return !e.inPlan(path.Join(e.below, f.Path)) })
 }
 
 // missing tells which of the files that a step must leave are not there where it worked, or are
