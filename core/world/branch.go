@@ -32,6 +32,7 @@ func (r *Repo) Beside(ctx context.Context, at string) (*Repo, error) {
 	}
 	pair := *r
 	pair.beside, pair.at = s, at
+	pair.Keep(r.Always)
 	return &pair, nil
 }
 
@@ -183,7 +184,7 @@ func (r *Repo) checkout(ctx context.Context, name, top string) (*Repo, error) {
 	}
 	s := *r
 	s.Top, s.indexName, s.gitDir = top, "index."+name, f[0]
-	s.seen, s.last, s.staged, s.stamp, s.unread, s.slots, s.Always, s.beside, s.at = "", "", "", "", false, nil, nil, nil, ""
+	s.seen, s.last, s.staged, s.stamp, s.unread, s.slots, s.beside, s.at = "", "", "", "", false, nil, nil, ""
 	if s.batch, err = startBatch(&s); err != nil {
 		return nil, err
 	}
