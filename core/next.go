@@ -49,8 +49,11 @@ type (
 	WorkInner struct{ Step string }
 	// SettlePlan has the plan say what its files show.
 	SettlePlan struct{}
-	// SkipStep leaves a step out.
-	SkipStep struct{ Step string }
+	// SkipStep leaves a step out, as a person wants it or the plan.
+	SkipStep struct {
+		Step    string
+		Planned bool
+	}
 	// AskPerson asks. Of is set for a question that is not ours.
 	AskPerson struct {
 		Divergence Divergence
@@ -202,7 +205,7 @@ func answered(v View) Decision {
 	case Again.Key:
 		return UndoStep{Step: q.Step, Why: "a person wants it done again"}
 	case Out.Key:
-		return SkipStep{q.Step}
+		return SkipStep{Step: q.Step}
 	case Open.Key:
 		return UndoStep{Step: q.Step, Why: "a person says that it is not done", Keep: true}
 	case Onto.Key:
@@ -330,15 +333,15 @@ func finished(v View) Decision {
 		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
 		switch {
 		case why == "":
-		case i < 0:
+		case i < 0 && l.Judged == nil: // a convention that judges it knows whether it goes with its work
 			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: "the plan does not have it any more", Facts: l.Facts, Options: []Option{Keep, Again},
 			}}
-		case v.Steps[i].Status == Blocked: // we never write that: its agent did, or the user
+		case i >= 0 && v.Steps[i].Status == Blocked: // we never write that: its agent did, or the user
 			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: "the plan calls it blocked", Facts: l.Facts, Options: []Option{Onto, Keep},
 			}}
-		case v.Steps[i].Unclear != "": // its agent left a word that nobody knows
+		case i >= 0 && v.Steps[i].Unclear != "": // its agent left a word that nobody knows
 			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: v.Steps[i].Unclear, Facts: l.Facts, Options: []Option{Onto, Keep},
 			}}
@@ -456,7 +459,7 @@ func ticked(v View) Decision {
 			}}
 		}
 		if s.Status == Skipped && !past.Done {
-			return SkipStep{s.ID}
+			return SkipStep{Step: s.ID, Planned: true}
 		}
 		if s.Status.Closed() && !past.Done {
 			return AdoptStep{Step: s.ID}
@@ -597,7 +600,7 @@ func (v View) restUntil(r Rest) Decision {
 func skipped(v View) Decision {
 	for _, s := range v.Steps {
 		if v.Skip[s.ID] && (!s.Status.Closed() || v.State.Step(s.ID).alone(s)) && !v.State.Step(s.ID).Done && v.State.OpenOf(s.ID) == nil {
-			return SkipStep{s.ID}
+			return SkipStep{Step: s.ID}
 		}
 	}
 	return nil

@@ -143,7 +143,7 @@ func TestNext(t *testing.T) {
 		{name: "an agent's question whose step a person ticked", records: []core.Record{start("a", 1), asking("a")}, steps: all,
 			want: core.LapseQuestion{ID: "q", Step: "a", Why: `"Which?" is no longer asked: a, which waited for the answer, is done`}},
 		{name: "an agent's question stays", records: []core.Record{start("a", 1), asking("a")}, steps: todo, want: core.Rest{Why: "question q is open"}},
-		{name: "skipped by a person", records: nil, steps: []core.Step{{ID: "a", Status: core.Skipped}}, want: core.SkipStep{Step: "a"}},
+		{name: "skipped by a person", records: nil, steps: []core.Step{{ID: "a", Status: core.Skipped}}, want: core.SkipStep{Step: "a", Planned: true}},
 		{name: "skipped by another attempt, and left out", records: []core.Record{ask("a", core.Out), answer("skip")}, steps: todo, want: core.SkipStep{Step: "a"}},
 		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},

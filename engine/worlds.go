@@ -53,6 +53,7 @@ type listed struct {
 	// begins makes the files of a run that is not there yet.
 	begins *core.BeginRun
 	begun  bool              // it was given up, and begins again
+	unread bool              // what git shows to be done is not marked yet: a person is asked first
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
@@ -64,6 +65,11 @@ type listed struct {
 
 // resumeWorlds is Resume for a run on worlds.
 func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
+	if c.Option != "" && !c.Means().Shows && (!c.Means().Works || !e.servesAll()) { // to take the project up writes there
+		if _, err := e.Preview(ctx, ref, c); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.refusedOnWorlds(ref, c); err != nil {
 		return nil, err
 	}
@@ -309,6 +315,14 @@ func commitOf(s *reprise.Step) string {
 	return ""
 }
 
+// landedIn gives the steps that git shows to be done.
+func landedIn(seen look) (out []core.SetStatus) {
+	for _, u := range seen.Decision.Verify {
+		out = append(out, core.SetStatus{Step: u.ID, Status: core.Finished, Why: landedWhy, Commit: commitOf(seen.Run.StepOrPart(u.ID))})
+	}
+	return out
+}
+
 const landedWhy = "a commit for it is there"
 
 // chosen gives what a person chose as changes of the plan.
@@ -333,11 +347,10 @@ func (l *listed) chosen() (out []core.Change) {
 
 // choose takes the option that a person chose as what the core is to do.
 func (l *listed) choose(seen look) {
+	l.unread = seen.Decision.Action == reprise.Ask && l.ref.Kind != reprise.KindTasks
 	l.goes = l.choice.Option != "" && (seen.Decision.Holds(seen.Run) || seen.Decision.State == reprise.Stopped)
-	if seen.Decision.Action != reprise.Ask && l.ref.Kind != reprise.KindTasks {
-		for _, u := range seen.Decision.Verify {
-			l.landed = append(l.landed, core.SetStatus{Step: u.ID, Status: core.Finished, Why: landedWhy, Commit: commitOf(seen.Run.StepOrPart(u.ID))})
-		}
+	if !l.unread && l.ref.Kind != reprise.KindTasks {
+		l.landed = landedIn(seen)
 	}
 	switch l.choice.Option {
 	case reprise.OptionResumeAgent:
@@ -446,6 +459,7 @@ func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
 		if j.Result.ReplyProblem != "" {
 			return &core.Judgement{Problem: "its result cannot be used: " + j.Result.ReplyProblem}, nil
 		}
+		c.Place = j.Place
 		return c.Judge(j.Before, j.Now, j.Was, j.Is, reply)
 	}
 }
@@ -690,13 +704,32 @@ func (l *listed) from(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, s := range l.landed {
+	return l.mark(ctx, l.landed)
+}
+
+// mark marks the steps as done that git shows to be done.
+func (l *listed) mark(ctx context.Context, landed []core.SetStatus) error {
+	for _, s := range landed {
 		if err := l.at.Adopt(ctx, s); err != nil {
 			return err
 		}
 		l.tell(Progress{Kind: Noticed, Step: s.Step, Text: "was already done: " + landedWhy})
 	}
 	return nil
+}
+
+// markAnswered marks them once nothing is asked any more: before that a step that is done might answer
+// the question.
+func (l *listed) markAnswered(ctx context.Context) error {
+	if !l.unread {
+		return nil
+	}
+	seen, err := l.judgeBy(ctx, l.closely())
+	if err != nil || seen.Decision.Action == reprise.Ask {
+		return err
+	}
+	l.unread = false
+	return l.mark(ctx, landedIn(seen))
 }
 
 // toTheEnd works, asks a person where one is there, and waits where that was asked for.
@@ -741,6 +774,9 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 			if errors.Is(err, errPostponed) {
 				return nil
 			} else if err != nil {
+				return err
+			}
+			if err := l.markAnswered(ctx); err != nil {
 				return err
 			}
 		default:
@@ -815,7 +851,7 @@ func (l *listed) left(r *reprise.Run) {
 			l.sum.Left = append(l.sum.Left, s.ID)
 		}
 	}
-	l.sum.Reached = l.choice.Until != "" && r.Step(l.choice.Until) != nil && r.Step(l.choice.Until).Status.Closed()
+	l.sum.Reached = l.choice.Until != "" && (r.Step(l.choice.Until) != nil && r.Step(l.choice.Until).Status.Closed() || l.at != nil && l.at.Did(l.choice.Until))
 }
 
 // answerWorlds is AnswerIf for a run on worlds.

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"reprise/core/run"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/internal/splice"
 	"reprise/upkeep"
 	"reprise/worktree"
 )
@@ -102,6 +104,11 @@ func (l *listed) concludes(ctx context.Context, seen look) (over bool, err error
 	if l.choice.Option == reprise.OptionClean {
 		return true, l.cleansUp(ctx, seen)
 	}
+	if l.choice.Option == reprise.OptionFresh && !l.givesUp(seen) { // before anything is written
+		if _, _, err := l.beginnings(seen, l.store); err != nil {
+			return true, fmt.Errorf("start %s from scratch: %w", l.ref.ID, err)
+		}
+	}
 	if merges := l.choice.Option == reprise.OptionMerge || l.choice.Option == reprise.OptionMerged; !merges && l.choice.Option != reprise.OptionReview && !l.givesUp(seen) {
 		return false, nil
 	}
@@ -174,15 +181,20 @@ func (l *listed) merges(ctx context.Context, p worktree.Project, seen look) erro
 		return err
 	}
 	if now.State.Open() {
-		open := 0
-		for i := range now.Steps {
-			if !now.Steps[i].Status.Closed() {
-				open++
-			}
-		}
-		l.sum.Merged += fmt.Sprintf(" The run stays open (not done: %d of %d).", open, len(now.Steps))
+		l.sum.Merged += " " + notOver(now)
 	}
 	return l.endsAs(ctx, 0)
+}
+
+// notOver says that merging does not end a run.
+func notOver(r *reprise.Run) string {
+	open := 0
+	for i := range r.Steps {
+		if !r.Steps[i].Status.Closed() {
+			open++
+		}
+	}
+	return fmt.Sprintf("The run stays open (not done: %d of %d).", open, len(r.Steps))
 }
 
 // discards gives up what was built, which is kept under another name, and begins the run again. If it
@@ -295,8 +307,22 @@ func (l *listed) previewConclusion(ctx context.Context, seen look, p *Preview) (
 		would("It is recorded as merged")
 		return true, nil
 	case reprise.OptionMerge:
-		text, _, err := worktree.Merging(ctx, at)
+		text, back, err := worktree.Merging(ctx, at)
+		if err != nil {
+			return true, err
+		}
+		after := splice.Over(l.store, back)
+		for _, e := range back {
+			was, _ := fs.ReadFile(l.store, e.Path) // what is not there is shown as new
+			p.Diff += durable.Diff(e.Path, was, e.Content)
+		}
 		would(text)
+		r, err := reprise.Load(l.layout, after, l.ref)
+		if err == nil && r.Progress().Done < len(r.Steps) {
+			would(notOver(r))
+		} else {
+			would("The run is finished")
+		}
 		return true, err
 	}
 	var left reprise.Store = l.store

@@ -90,3 +90,23 @@ func (e *Engine) aside(ctx context.Context, changes []world.Change) (files, why 
 	}
 	return files, why, nil
 }
+
+// home puts the checkout of the run back on its branch, where an agent that is over left it on another
+// one that goes on from there. Only what is on the branch counts: that is what is merged.
+func (e *Engine) home(ctx context.Context) error {
+	branch := e.state().Site.Head.Branch
+	if e.site == "" || branch == "" || e.Repo.Looking() || len(e.state().Open) == 0 {
+		return nil
+	}
+	for _, open := range e.state().Open {
+		a := e.attempt(open)
+		if _, ended := a.Result(); !ended && a.Alive() {
+			return nil
+		}
+	}
+	done, err := e.Repo.Home(ctx, branch)
+	if done {
+		e.notice(e.state().Open[0].Step, "its agent left "+e.state().Site.At+" on another branch than "+core.BranchName(branch)+", which has its commits now and is checked out there again", nil)
+	}
+	return err
+}

@@ -378,19 +378,23 @@ func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
 }
 
 // skip leaves a step out: the plan says so, and nothing else changes.
-func (e *Engine) skip(ctx context.Context, step string, steps []core.Step) error {
+func (e *Engine) skip(ctx context.Context, d core.SkipStep, steps []core.Step) error {
+	step := d.Step
 	now, err := e.now(ctx)
 	if err != nil {
 		return err
 	}
 	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Passed, After: now, Why: "a person left it out"}
+	if d.Planned {
+		end.Why = "its plan leaves it out"
+	}
 	if end.Move, end.Reopens, err = e.done(ctx, core.SetStatus{Step: step, Status: core.Skipped, Why: end.Why}, steps, now, now, now); err != nil {
 		return err
 	}
 	if end.Move.Base == end.Move.To {
 		end.Move = nil
 	}
-	if err = e.do(ctx, core.Record{End: end}); err == nil {
+	if err = e.do(ctx, core.Record{End: end}); err == nil && !d.Planned {
 		e.Tell(Progress{Kind: Ended, Step: step, Title: end.Title, Outcome: string(end.Outcome), Text: end.Why})
 	}
 	return err

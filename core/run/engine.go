@@ -109,7 +109,8 @@ type Attempted struct {
 type Judged struct {
 	Was, Is     string // the step in its plan, before the attempt and now
 	Attempt     int
-	Before, Now fs.FS // the project, before its first attempt and now
+	Before, Now fs.FS  // the project, before its first attempt and now
+	Place       string // where it worked, a path in the project; empty for that itself
 	Result      agent.Result
 }
 
@@ -521,7 +522,7 @@ func (e *Engine) act(ctx context.Context, d core.Decision, v core.View) (ok bool
 	case core.SettlePlan:
 		return true, e.settle(ctx)
 	case core.SkipStep:
-		return true, e.skip(ctx, d.Step, v.Steps)
+		return true, e.skip(ctx, d, v.Steps)
 	}
 	return false, nil
 }

@@ -118,11 +118,14 @@ func (e *Engine) LeaveOut(ctx context.Context, step string) error {
 	if err != nil {
 		return err
 	}
-	return e.skip(ctx, step, v.Steps)
+	return e.skip(ctx, core.SkipStep{Step: step}, v.Steps)
 }
 
 // Complete reports whether all steps are done.
 func (e *Engine) Complete() bool { return e.state().Ended != nil && e.state().Ended.Complete }
+
+// Did reports whether a step is done by the records, whether or not the plan keeps it.
+func (e *Engine) Did(step string) bool { return e.state().Step(step).Done }
 
 // Asked gives the question that is open, nil if none is.
 func (e *Engine) Asked() *core.Ask {

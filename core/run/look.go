@@ -28,6 +28,9 @@ const slack = 2 * time.Second
 // look makes the view that Next decides from.
 func (e *Engine) look(ctx context.Context) (core.View, error) {
 	v := core.View{State: e.state(), Tries: e.Tries, Cuts: e.Cuts, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Stop: e.stop, Busy: e.Repo.Busy()}
+	if err := e.home(ctx); err != nil {
+		return v, err
+	}
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
@@ -69,11 +72,13 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 }
 
 // passing adds the steps of attempts that the plan had only as long as they were the next thing
-// to do, and that are over by its files.
+// to do, and that are over by its files. Of a step that it does not offer while an attempt is at it,
+// what it needs is as it was when that began.
 func (e *Engine) passing(v *core.View) error {
 	for _, open := range e.state().Open {
 		is := func(s core.Step) bool { return s.ID == open.Step }
-		if slices.ContainsFunc(v.Steps, is) {
+		at := slices.IndexFunc(v.Steps, is)
+		if at >= 0 && (!v.Steps[at].Named || !slices.Contains(v.Steps[at].Needs, core.Later) && !v.Steps[at].Status.Closed()) {
 			continue
 		}
 		was, err := e.steps(e.Repo.FS(open.Before))
@@ -83,7 +88,13 @@ func (e *Engine) passing(v *core.View) error {
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(was, is); i >= 0 && was[i].Passing {
+		switch i := slices.IndexFunc(was, is); {
+		case i < 0:
+		case at >= 0:
+			s, then := &v.Steps[at], was[i]
+			s.Policy, s.Verify, s.Judges, s.Leaves, s.Subject = then.Policy, then.Verify, then.Judges, then.Leaves, then.Subject
+			s.Account, s.Tries, s.Backoff, s.Place = then.Account, then.Tries, then.Backoff, then.Place
+		case was[i].Passing:
 			was[i].Status = core.Finished
 			v.Steps = append(v.Steps, was[i])
 		}
@@ -170,7 +181,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 			return nil, err
 		}
 	}
-	l.Judges, l.Passed = step.Judges, l.Ticked && step.Passing
+	l.Judges, l.Passed = step.Judges, l.Ticked && (step.Passing || e.showsItself(step))
 	if l.Missing, err = e.missing(repo, open, l.Now, step.Leaves); err != nil {
 		return nil, err
 	}
@@ -211,6 +222,12 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		}
 	}
 	return l, nil
+}
+
+// showsItself reports whether a step leaves nothing but files of the plan: that one is there may be all
+// by which the plan calls it done, whole or half.
+func (e *Engine) showsItself(step core.Step) bool {
+	return len(step.Leaves) > 0 && !slices.ContainsFunc(step.Leaves, func(f core.File) bool { return !e.inPlan(path.Join(e.below, f.Path)) })
 }
 
 // missing tells which of the files that a step must leave are not there where it worked, or are
@@ -275,6 +292,9 @@ func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, step co
 	}
 	if i := slices.IndexFunc(was, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
 		j.Was = was[i].InPlan
+	}
+	if e.site != "" {
+		j.Place = path.Join(e.state().Site.At, e.below)
 	}
 	if j.Before, err = e.sub(e.Repo.FS(open.Before)); err != nil {
 		return err

@@ -4,6 +4,7 @@ package world
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,6 +32,7 @@ func (r *Repo) Beside(ctx context.Context, at string) (*Repo, error) {
 	}
 	pair := *r
 	pair.beside, pair.at = s, at
+	pair.Keep(r.Always)
 	return &pair, nil
 }
 
@@ -182,7 +184,7 @@ func (r *Repo) checkout(ctx context.Context, name, top string) (*Repo, error) {
 	}
 	s := *r
 	s.Top, s.indexName, s.gitDir = top, "index."+name, f[0]
-	s.seen, s.last, s.staged, s.stamp, s.unread, s.slots, s.Always, s.beside, s.at = "", "", "", "", false, nil, nil, nil, ""
+	s.seen, s.last, s.staged, s.stamp, s.unread, s.slots, s.beside, s.at = "", "", "", "", false, nil, nil, ""
 	if s.batch, err = startBatch(&s); err != nil {
 		return nil, err
 	}
@@ -212,4 +214,32 @@ func (r *Repo) apartInWork(ctx context.Context, m *core.Move) (files map[string]
 		files[path.Join(r.at, name)] = e
 	}
 	return files, r.fromWork(torn), err
+}
+
+// Home puts the checkout of a pair back on its branch where somebody left it on another one, or on
+// none, that goes on from it: the branch comes along, and the files stay. It reports whether it did.
+func (r *Repo) Home(ctx context.Context, branch string) (done bool, err error) {
+	head, err := r.beside.Head()
+	if err != nil || head.Branch == branch || head.Commit == "" {
+		return false, err
+	}
+	tip, _, _, err := r.beside.read(branch)
+	if errors.Is(err, ErrMissing) {
+		return false, nil
+	}
+	has := false
+	if err == nil {
+		has, err = r.beside.Has(ctx, head.Commit, tip)
+	}
+	if err != nil || !has {
+		return false, err
+	}
+	const why = "reprise: back on the branch of the run"
+	if tip != head.Commit {
+		if _, err := r.beside.git(ctx, users, nil, "update-ref", "-m", why, branch, head.Commit, tip); err != nil {
+			return false, err
+		}
+	}
+	_, err = r.beside.git(ctx, users, nil, "symbolic-ref", "-m", why, "HEAD", branch)
+	return err == nil, err
 }
