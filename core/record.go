@@ -191,8 +191,10 @@ type Undo struct {
 	Step string `json:"step"`
 	Why  string `json:"why,omitempty"`
 	// Keep leaves the work where it is: what was begun is continued.
-	Keep bool  `json:"keep,omitempty"`
-	Move *Move `json:"move,omitempty"`
+	Keep bool `json:"keep,omitempty"`
+	// Stays says that the plan calls it done all the same: it has no place for the other.
+	Stays bool  `json:"stays,omitempty"`
+	Move  *Move `json:"move,omitempty"`
 }
 
 // Note is for people. It changes no state.

@@ -171,6 +171,10 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		}
 	} else if l.at.Complete() { // it is done, and was put away
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
+	} else if q := l.at.Asked(); q != nil { // where it is nobody finds it
+		ev := journal.Asked(q)
+		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Waiting, reprise.Ask, l.Now()
+		l.sum.Questions = append(l.sum.Questions, reprise.Question{ID: q.ID, Text: ev.Text, Options: ev.Options, Facts: ev.Facts, Closed: ev.Closed, Subject: q.Step})
 	}
 	return l.sum, l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
 }

@@ -159,6 +159,9 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
 	if away := PutAway(store, of, l.Ref, journal.Fold(l.account.Entries)); away != nil {
+		if q := l.asked(); q != nil && away.State == reprise.Complete {
+			away.State, away.Reason = reprise.Waiting, "it waits for an answer: "+q.Text
+		}
 		if away.State == reprise.Complete {
 			return nil
 		}
@@ -211,6 +214,19 @@ func (l *Lost) doubts() []reprise.Event {
 		events[i] = l.account.Entries[i].Event
 	}
 	return reprise.Doubts(events)
+}
+
+// asked gives the question that is open, nil if none is.
+func (l *Lost) asked() (open *reprise.Event) {
+	for i := range l.account.Entries {
+		switch ev := &l.account.Entries[i].Event; {
+		case ev.Kind == reprise.QuestionAsked:
+			open = ev
+		case open != nil && ev.Question == open.Question:
+			open = nil
+		}
+	}
+	return open
 }
 
 // owes reports whether the last attempt at a step was not accepted.
