@@ -153,8 +153,8 @@ type Ask struct {
 	More []Question `json:"more,omitempty"`
 }
 
-// next gives the question that is asked once this one is answered, nil if there is none.
-func (a *Ask) next() *Ask {
+// Following gives the question that is asked once this one is answered, nil if there is none.
+func (a *Ask) Following() *Ask {
 	if len(a.More) == 0 {
 		return nil
 	}

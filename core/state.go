@@ -150,7 +150,7 @@ func (s *State) Fold(r Record) error {
 				p := s.past(s.Asked.Step)
 				p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
 			}
-			s.Asked, s.Said = s.Asked.next(), ""
+			s.Asked, s.Said = s.Asked.Following(), ""
 		case s.Said == Keep.Key:
 			s.past(s.Asked.Step).Overruled = s.Asked.Shows
 		case s.Said == On.Key:

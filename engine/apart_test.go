@@ -133,60 +133,6 @@ func (h *childHands) Await(context.Context, time.Time) (*engine.End, error) {
 	return &end, nil
 }
 
-// Child runs are carried in parts with the run around them: their attempts work elsewhere,
-// each is started once, and what is told from one process to the next is plain data.
-// (issue 19)
-func TestChild_runs_are_carried_in_parts(t *testing.T) {
-	t.Parallel()
-	sample.Drawn(t)
-	epic := workflows[slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "epic" })]
-	there := epic.project(t)
-	here := *there
-	here.Ask, here.Parallel = nil, 2
-	var started []engine.Elsewhere
-	var end *engine.End
-	ref, err := there.Begin(t.Context(), epic.layout, epic.kind, epic.goal, engine.Choice{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	here.Carried = &engine.Carried{}
-	here.Hands = func(of reprise.Ref, local engine.Hands) engine.Hands {
-		h := &childHands{Hands: local, all: &started, end: &end}
-		if of.Path != ref.Path {
-			h.child = of
-		}
-		return h
-	}
-	sum, err := here.Resume(t.Context(), ref, engine.Choice{})
-	seen := map[engine.Elsewhere]bool{}
-	for errors.Is(err, engine.ErrApart) {
-		at := started[0]
-		started = started[1:]
-		if seen[at] {
-			t.Fatalf("%v was started twice", at)
-		}
-		seen[at] = true
-		if end, err = there.RunAttempt(t.Context(), ref, at, nil); err != nil {
-			t.Fatal(err)
-		}
-		told, broken := json.Marshal(here.Carried)
-		here.Carried = &engine.Carried{}
-		if err := errors.Join(broken, json.Unmarshal(told, here.Carried)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := here.TakeEnd(t.Context(), ref, at); err != nil {
-			t.Fatal(err)
-		}
-		sum, err = here.Continue(t.Context(), ref, engine.Choice{}, started)
-	}
-	if err != nil || !sum.IsFinished() || len(seen) < 6 {
-		t.Errorf("%v, %+v after %v", err, sum, seen)
-	}
-	if len(here.Carried.Runs)+len(here.Carried.Children) > 0 {
-		t.Errorf("it is still told of %v", here.Carried)
-	}
-}
-
 // An end is taken and the run continued at once: the next step is on record as started, and
 // the two are told apart. What may not continue yet is left in good order. (issue 19)
 func TestA_run_proceeds_after_an_end(t *testing.T) {

@@ -145,39 +145,6 @@ func TestO4_without_its_repository_work_stays_held(t *testing.T) {
 	}
 }
 
-// TestO4_a_run_whose_child_cannot_be_committed_stops with it, and nothing of it failed.
-func TestO4_a_run_whose_child_cannot_be_committed_stops(t *testing.T) {
-	t.Parallel()
-	e := newEngine(template(t, "epic"))
-	e.Ask, e.Parallel = answering, 1
-	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = filepath.Join(t.TempDir(), "launches")
-	lock := blocked(t, e.Dir)
-	sum, err := takeUp(e, "epic")
-	if err != nil || len(sum.Held) == 0 || len(sum.Failed) != 0 || sum.State == reprise.Complete {
-		t.Fatalf("%+v, %v", sum, err)
-	}
-	was := sum.Launches
-	if sum, err = takeUp(e, "epic"); err != nil || len(sum.Held) == 0 || sum.Launches != 0 {
-		t.Fatalf("again: %+v, %v", sum, err)
-	}
-	if err := os.RemoveAll(lock); err != nil {
-		t.Fatal(err)
-	}
-	if sum, err = takeUp(e, "epic"); err != nil || sum.State != reprise.Complete || len(sum.Failed) != 0 {
-		t.Fatalf("then: %+v, %v", sum, err)
-	}
-	done := map[string]int{}
-	for line := range strings.Lines(get(t, "/", e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"])) {
-		done[strings.Join(strings.Fields(line)[:2], " ")]++
-	}
-	for step, n := range done {
-		if n != 1 {
-			t.Errorf("%s was launched %d times", step, n)
-		}
-	}
-	t.Logf("%d launched before, %d in all", was, len(done))
-}
-
 // blocked keeps git from committing in a way that only a commit shows, and returns what to
 // remove.
 func blocked(t *testing.T, dir string) string {

@@ -160,7 +160,12 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
 	if away := PutAway(store, of, l.Ref, journal.Fold(l.account.Entries)); away != nil {
 		if q := l.asked(); q != nil && away.State == reprise.Complete {
-			away.State, away.Reason = reprise.Waiting, "it waits for an answer: "+q.Text
+			away.State, away.Reason, away.Options = reprise.Waiting, "it waits for an answer: "+q.Text, nil
+			_, from, back, _ := movedAway(store, of, l.Ref)
+			away.Report(reprise.Finding{
+				Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: away.ID, Source: reprise.Source{File: away.Path}, Message: away.Reason,
+				Hint: fmt.Sprintf("`mv %s %s` puts it back", reprise.Pasted(from, "FROM"), reprise.Pasted(back, "TO")),
+			})
 		}
 		if away.State == reprise.Complete {
 			return nil
