@@ -2,16 +2,13 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
-	"reprise/internal/sample"
 )
 
 // apartHands start nothing: attempts end when the test says so.
@@ -94,43 +91,6 @@ steps:
 	if err != nil || !sum.IsFinished() {
 		t.Fatalf("%v, %+v", err, sum)
 	}
-}
-
-// childHands start nothing but child runs, which have hands of the same sort.
-type childHands struct {
-	engine.Hands
-	all   *[]engine.Elsewhere
-	child reprise.Ref
-	end   **engine.End
-	ends  []engine.End
-}
-
-func (h *childHands) Start(ctx context.Context, f *engine.Attempt) error {
-	if f.Child == nil {
-		*h.all = append(*h.all, engine.Elsewhere{Run: h.child, Step: f.Step, Number: f.Number})
-		return nil
-	}
-	if err := h.Hands.Start(ctx, f); err != nil {
-		return err
-	}
-	end, err := h.Hands.Await(ctx, time.Time{})
-	if err == nil && !errors.Is(end.Err, engine.ErrApart) {
-		h.ends = append(h.ends, *end)
-	}
-	return err
-}
-
-func (h *childHands) Await(context.Context, time.Time) (*engine.End, error) {
-	if end := *h.end; end != nil {
-		*h.end = nil
-		return end, nil
-	}
-	if len(h.ends) == 0 {
-		return nil, engine.ErrApart
-	}
-	end := h.ends[0]
-	h.ends = h.ends[1:]
-	return &end, nil
 }
 
 // An end is taken and the run continued at once: the next step is on record as started, and
