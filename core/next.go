@@ -446,7 +446,7 @@ func ticked(v View) Decision {
 		if s.Status.Closed() && !past.Done && past.Marked == s.ID {
 			return AskPerson{Divergence: Divergence{
 				Step: s.ID, Says: "the work was sent back", Shows: "the plan calls " + s.ID + " " + string(s.Status) + ", and cannot be made to say otherwise where it is",
-				Facts: Facts{Attempts: past.Attempts}, Options: []Option{Keep},
+				Facts: Facts{Attempts: past.Attempts}, Options: []Option{Open, Keep},
 			}}
 		}
 		if s.Status.Closed() && !past.Done && past.Marked != "" {
