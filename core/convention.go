@@ -34,7 +34,7 @@ type Judgement struct {
 	Questions []Question // what it cannot go on without
 	Uses      []string   // the questions of the plan whose answers it used
 	Outcome   string     // what it amounts to, in a word of the convention's: a review's, for instance
-	Open      bool       // it is done with, and the step is not: somebody else goes on with it
+	Open      bool       // it sends its work back, or leaves it to somebody else
 	Said      any        // for the convention, when the end is recorded
 }
 

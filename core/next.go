@@ -448,6 +448,12 @@ func ticked(v View) Decision {
 				Facts: Facts{Attempts: past.Attempts}, Options: []Option{{Keep.Key, "it is done"}, {Open.Key, "do it"}, Out},
 			}}
 		}
+		if s.Status.Closed() && !past.Done && past.Marked == s.ID {
+			return AskPerson{Divergence: Divergence{
+				Step: s.ID, Says: "the work was sent back", Shows: "the plan calls " + s.ID + " " + string(s.Status) + ", and cannot be made to say otherwise where it is",
+				Facts: Facts{Attempts: past.Attempts}, Options: []Option{Open, Keep},
+			}}
+		}
 		if s.Status.Closed() && !past.Done && past.Marked != "" {
 			options := []Option{Open, Keep}
 			if s.Status == Skipped {

@@ -166,8 +166,8 @@ type Ask struct {
 	Move *Move      `json:"move,omitempty"` // the plan has the question
 }
 
-// next gives the question that is asked once this one is answered, nil if there is none.
-func (a *Ask) next() *Ask {
+// Following gives the question that is asked once this one is answered, nil if there is none.
+func (a *Ask) Following() *Ask {
 	if len(a.More) == 0 {
 		return nil
 	}
@@ -204,8 +204,10 @@ type Undo struct {
 	Step string `json:"step"`
 	Why  string `json:"why,omitempty"`
 	// Keep leaves the work where it is: what was begun is continued.
-	Keep bool  `json:"keep,omitempty"`
-	Move *Move `json:"move,omitempty"`
+	Keep bool `json:"keep,omitempty"`
+	// Stays says that the plan calls it done all the same: it has no place for the other.
+	Stays bool  `json:"stays,omitempty"`
+	Move  *Move `json:"move,omitempty"`
 }
 
 // Note is for people. It changes no state.

@@ -49,8 +49,11 @@ type Past struct {
 }
 
 // alone reports whether nothing but the mark of an attempt that did not finish it says that a
-// step is done: that proves nothing, and it is begun again.
-func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Marked == s.ID }
+// step is done, or a plan that cannot be made to say what a person wants: that proves nothing, and it
+// is begun again.
+func (p *Past) alone(s Step) bool {
+	return s.Status.Closed() && !p.Done && p.Marked == s.ID && (p.First.Step != "" || p.Wanted)
+}
 
 // unclear reports whether a person must say whether a step is done: the plan does not, and nothing
 // was begun or decided.
@@ -148,7 +151,7 @@ func (s *State) Fold(r Record) error {
 				p := s.past(s.Asked.Step)
 				p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
 			}
-			s.Asked, s.Said = s.Asked.next(), ""
+			s.Asked, s.Said = s.Asked.Following(), ""
 		case s.Said == Keep.Key:
 			s.past(s.Asked.Step).Overruled = s.Asked.Shows
 		case s.Said == On.Key:
@@ -236,9 +239,6 @@ func (s *State) end(e End, at time.Time) error {
 	if m := e.Move; m != nil && m.From == e.After {
 		p.Left = m.To
 	}
-	for _, other := range e.Marked {
-		s.past(other).Marked = e.Step
-	}
 	if e.Ask != nil {
 		s.Asked, s.Said = e.Ask, ""
 	}
@@ -266,6 +266,9 @@ func (s *State) end(e End, at time.Time) error {
 		s.Last = e.Step
 	}
 	s.reopen(e.Reopens)
+	for _, other := range e.Marked {
+		s.past(other).Marked = e.Step
+	}
 	return nil
 }
 
@@ -274,6 +277,9 @@ func (s *State) undo(u Undo) {
 	fresh := Past{Title: p.Title, Attempts: p.Attempts, Wanted: true}
 	if u.Keep && !p.Done {
 		fresh.First, fresh.Left, fresh.Answers = p.First, p.Left, p.Answers
+	}
+	if u.Stays {
+		fresh.Marked = u.Step
 	}
 	*p = fresh
 	s.close(u.Step)

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"

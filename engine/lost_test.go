@@ -91,7 +91,7 @@ if [ "$REPRISE_STEP" = 1.2 ]; then for f in $(find "` + dir + `" -name implement
 echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
 	ref := reprise.Ref{Layout: "autoclaude", ID: "001-dark", Path: at, Kind: reprise.KindBuild}
 	sum := resumeOnce(t, e, ref, engine.Choice{})
-	if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "the plan calls it open") {
+	if len(sum.Questions) != 1 || sum.Questions[0].Subject != "1.1" || sum.Questions[0].Text != "the step is done, but the plan calls it open" {
 		t.Fatalf("asked %+v", sum.Questions)
 	}
 	if r, d := looked(t, dir, ref); d.Action != reprise.Ask || r.Step("1.1").Status.Closed() {

@@ -170,6 +170,10 @@ func (l *listed) endsAs(ctx context.Context, taken int) error {
 		}
 	} else if l.at.Complete() { // it is done, and was put away
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
+	} else if q := l.at.Asked(); q != nil { // where it is nobody finds it
+		ev := journal.Asked(q)
+		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Waiting, reprise.Ask, l.Now()
+		l.sum.Questions = append(l.sum.Questions, reprise.Question{ID: q.ID, Text: ev.Text, Options: ev.Options, Facts: ev.Facts, Closed: ev.Closed, Subject: q.Step})
 	}
 	return l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
 }
@@ -1240,7 +1244,13 @@ func (e *Engine) foreseenOnWorlds(ctx context.Context, ref reprise.Ref) (out pro
 	case core.StartStep:
 		starts(d.Step.InPlan)
 	case core.WorkInner:
-		starts(d.Step)
+		q, err := l.innerAsks(ctx, d.Step)
+		if err != nil {
+			return out, err
+		}
+		if starts(d.Step); q != nil {
+			out.Starts, out.Steps, out.Asks = nil, nil, append(out.Asks, askedIn(journal.Asked(q)))
+		}
 	case core.AskPerson:
 		ev := journal.Asked(&core.Ask{ID: v.State.AskID(d), Divergence: d.Divergence, Of: d.Of})
 		out.Asks = append(out.Asks, askedIn(ev))
@@ -1252,6 +1262,30 @@ func (e *Engine) foreseenOnWorlds(ctx context.Context, ref reprise.Ref) (out pro
 		out.Finishes = true
 	}
 	return out, nil
+}
+
+// innerAsks gives the question that the run which does a step waits with, or asks next; nil for none.
+func (l *listed) innerAsks(ctx context.Context, step string) (*core.Ask, error) {
+	a, err := l.assignment(step, step, "")
+	if err != nil || a.Child == nil || l.depth >= maxDepth {
+		return nil, err
+	}
+	in, err := l.within(a)
+	if err != nil || in.begins != nil {
+		return nil, err
+	}
+	v, _, err := run.Look(ctx, in.config())
+	if err != nil {
+		return nil, err
+	}
+	if v.State.Asked != nil && v.State.Said == "" {
+		return v.State.Asked, nil
+	}
+	next, _ := core.Foresee(v)
+	if d, asks := next.(core.AskPerson); asks {
+		return &core.Ask{ID: v.State.AskID(d), Divergence: d.Divergence, Of: d.Of}, nil
+	}
+	return nil, nil
 }
 
 // refusedOnWorlds tells that no agent is configured or installed for what comes next.

@@ -82,6 +82,7 @@ type Teller struct {
 	due   bool        // the move of the last record that has one is not known to be made
 	done  map[int]int // the entry of a finished step, by the number of its record
 	asked map[string]*core.Ask
+	open  *core.Ask // nobody answered it yet
 }
 
 // NewTeller tells the records of a run.
@@ -109,6 +110,10 @@ func (t *Teller) tell(r core.Record) {
 		ev.At = r.At
 		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
 	}
+	if t.settles(r) {
+		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: t.open.ID, Text: "something was done about it"})
+		t.open = nil
+	}
 	switch {
 	case r.Begin != nil && (t.run != "" || r.Begin.Move != nil):
 		t.run = r.Begin.Run
@@ -133,6 +138,7 @@ func (t *Teller) tell(r core.Record) {
 	case r.Ask != nil:
 		t.ask(r.Ask, add)
 	case r.Answer != nil:
+		t.open = nil
 		if r.Answer.Lapsed != "" {
 			add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Answer.ID, Text: r.Answer.Lapsed})
 			break
@@ -152,6 +158,9 @@ func (t *Teller) tell(r core.Record) {
 		}
 		add(ev)
 		add(reprise.Event{Kind: reprise.AnswerApplied, Question: r.Answer.ID})
+		if q != nil && q.Of != nil && len(q.More) > 0 {
+			t.ask(q.Following(), add)
+		}
 	case r.Undo != nil:
 		add(reprise.Event{Kind: reprise.StepReset, Step: r.Undo.Step, Text: r.Undo.Why, Actor: reprise.Person})
 	case r.Plan != nil && r.Plan.Site != nil && r.Plan.Site.Place == core.Branch:
@@ -229,8 +238,27 @@ func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	}
 }
 
+// settles reports whether a record takes back the open question, as the state that is folded from it does.
+func (t *Teller) settles(r core.Record) bool {
+	if t.open == nil {
+		return false
+	}
+	about := func(step string) bool { return t.open.Step == step || t.open.Step == "" }
+	switch {
+	case r.Begin != nil:
+		return true
+	case r.Start != nil:
+		return about(r.Start.Step)
+	case r.End != nil:
+		return about(r.End.Step)
+	case r.Undo != nil:
+		return about(r.Undo.Step)
+	}
+	return r.Plan != nil && r.Plan.Revised && t.open.Of == nil
+}
+
 func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
-	t.asked[q.ID] = q
+	t.asked[q.ID], t.open = q, q
 	add(Asked(q))
 }
 

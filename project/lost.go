@@ -159,6 +159,14 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
 	if away := PutAway(store, of, l.Ref, journal.Fold(l.account.Entries)); away != nil {
+		if q := l.asked(); q != nil && away.State == reprise.Complete {
+			away.State, away.Reason, away.Options = reprise.Waiting, "it waits for an answer: "+q.Text, nil
+			_, from, back, _ := movedAway(store, of, l.Ref)
+			away.Report(reprise.Finding{
+				Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: away.ID, Source: reprise.Source{File: away.Path}, Message: away.Reason,
+				Hint: fmt.Sprintf("`mv %s %s` puts it back", reprise.Pasted(from, "FROM"), reprise.Pasted(back, "TO")),
+			})
+		}
 		if away.State == reprise.Complete {
 			return nil
 		}
@@ -211,6 +219,19 @@ func (l *Lost) doubts() []reprise.Event {
 		events[i] = l.account.Entries[i].Event
 	}
 	return reprise.Doubts(events)
+}
+
+// asked gives the question that is open, nil if none is.
+func (l *Lost) asked() (open *reprise.Event) {
+	for i := range l.account.Entries {
+		switch ev := &l.account.Entries[i].Event; {
+		case ev.Kind == reprise.QuestionAsked:
+			open = ev
+		case open != nil && ev.Question == open.Question:
+			open = nil
+		}
+	}
+	return open
 }
 
 // owes reports whether the last attempt at a step was not accepted.

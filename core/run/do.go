@@ -240,8 +240,11 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		if end.Move, end.Reopens, err = e.done(ctx, status, v.Steps, before, from, to); err != nil {
 			return err
 		}
-		if look.Judged != nil && look.Judged.Open && !slices.Contains(end.Reopens, open.Step) {
-			end.Reopens = append(end.Reopens, open.Step)
+		if look.Judged != nil && look.Judged.Open && end.Move.To == to { // its plan has no place for that
+			end.Marked = append(slices.Clone(end.Marked), open.Step)
+			if !slices.Contains(end.Reopens, open.Step) {
+				end.Reopens = append(end.Reopens, open.Step)
+			}
 		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
 	}
@@ -697,14 +700,18 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep, keep ...string) erro
 			return err
 		}
 	}
-	if open, err := e.isOpen(m.To, d.Step); err != nil {
+	if is, err := e.statusIn(m.To, d.Step); err != nil {
 		return err
-	} else if !open || d.Keep {
+	} else if is == "" || is == core.Doing || is.Closed() || d.Keep {
 		if err := e.mark(m, core.SetStatus{Step: d.Step, Status: core.Todo, Why: d.Why}); err != nil {
 			return err
 		}
 	}
-	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Keep: d.Keep, Move: m}})
+	is, err := e.statusIn(m.To, d.Step)
+	if err != nil {
+		return err
+	}
+	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Keep: d.Keep, Stays: is.Closed(), Move: m}})
 }
 
 // folder reports whether the plan is one, with work of its steps in it.
@@ -713,14 +720,16 @@ func (e *Engine) folder(w core.World) bool {
 	return err == nil && info.IsDir()
 }
 
-// isOpen reports whether the plan calls a step open in a world.
-func (e *Engine) isOpen(w core.World, step string) (bool, error) {
+// statusIn gives what the plan of a world calls a step, "" if it does not have it.
+func (e *Engine) statusIn(w core.World, step string) (core.Status, error) {
 	steps, err := e.steps(e.Repo.FS(w))
-	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step })
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return "", nil
 	}
-	return i >= 0 && !steps[i].Status.Closed() && steps[i].Status != core.Doing, err
+	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step }); i >= 0 {
+		return steps[i].Status, err
+	}
+	return "", err
 }
 
 // inRepo gives files of the project as worlds name them.
