@@ -126,6 +126,8 @@ type End struct {
 	Marked []string `json:"marked,omitempty"`
 	// Ask is the question of an agent that cannot go on without an answer.
 	Ask *Ask `json:"ask,omitempty"`
+	// Asks are questions of such an agent that the plan has, and asks.
+	Asks []string `json:"asks,omitempty"`
 	// Session is that of its agent, where the next attempt may continue it.
 	Session string `json:"session,omitempty"`
 	// Usage is what the attempt used, in words that only who counts it reads; empty if no agent

@@ -117,6 +117,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.left(look.Run)
 		return l.sum, err
 	}
+	config.Answered = l.hear
 	if l.at, err = run.Open(ctx, config); err != nil {
 		return nil, err
 	}
@@ -404,15 +405,6 @@ func (l *listed) config() run.Config {
 	}
 }
 
-// account is what a limit applies to.
-func (l *listed) account(a reprise.Assignment) string {
-	bound, err := l.bind(a)
-	if err != nil {
-		return ""
-	}
-	return bound.name
-}
-
 // check is the command that says whether a step is done.
 func (l *listed) check(s core.Step) (agent.Agent, agent.Job, bool) {
 	a, err := l.assignment(s.ID, s.InPlan, s.Title)
@@ -648,6 +640,9 @@ func (l *listed) budget() *core.Question {
 // from opens the steps again at which a person wants to begin.
 func (l *listed) from(ctx context.Context) error {
 	for _, step := range l.again {
+		if step != l.choice.From && l.at.Unsettled(step) { // it is no word on that one
+			continue
+		}
 		if err := l.at.Reopen(ctx, step, l.away[step]...); err != nil {
 			return err
 		}
@@ -748,7 +743,8 @@ func (l *listed) told(p run.Progress) {
 			l.sum.Skipped = append(l.sum.Skipped, report)
 		case core.Paused: // by itself, unless we are stopped
 			as, _ := l.assignment(p.Step, p.Step, p.Title) //nolint:errcheck // then nobody is named
-			l.unable = &NotReadyError{Agent: l.account(as), Reason: p.Text}
+			bound, _ := l.bind(as)                         //nolint:errcheck // likewise
+			l.unable = &NotReadyError{Agent: bound.name, Reason: p.Text}
 		}
 	}
 	l.tell(out)
@@ -770,7 +766,12 @@ func (l *listed) left(r *reprise.Run) {
 	for i := range l.Waits { // of the runs that do steps
 		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits[i].Question()), reprise.Ask
 	}
-	l.sum.Questions = append(l.sum.Questions, r.PendingQuestions()...)
+	for _, q := range r.PendingQuestions() {
+		if last := l.hist.Step(q.Subject).LastFailure; last != nil && len(q.Facts) == 0 && q.Subject != "" {
+			q.Facts = []string{"it failed last: " + last.Text}
+		}
+		l.sum.Questions = append(l.sum.Questions, q)
+	}
 	for i := range r.Steps {
 		if s := &r.Steps[i]; !s.Status.Closed() {
 			l.sum.Left = append(l.sum.Left, s.ID)

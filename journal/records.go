@@ -235,6 +235,9 @@ func Asked(q *core.Ask) reprise.Event {
 	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step}
 	if q.Of != nil {
 		ev.By, ev.Text, ev.Options, ev.Closed = q.Step, q.Of.Text, q.Of.Options, q.Of.Closed
+		if grant := (reprise.Grant{}); len(q.Of.Grant) > 0 && json.Unmarshal(q.Of.Grant, &grant) == nil {
+			ev.Grant = &grant
+		}
 		return ev
 	}
 	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true

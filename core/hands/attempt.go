@@ -33,7 +33,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reprise"
 	"reprise/agent"
 	"reprise/core"
 	"reprise/internal/proc"
@@ -45,7 +44,13 @@ type Attempt string
 
 // At gives the attempt of a step in the folder of a run.
 func At(run, step string, n int) Attempt {
-	return Attempt(filepath.Join(run, "attempts", fmt.Sprintf("%s.%d", reprise.TrailerWord(step), n)))
+	safe := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, step)
+	return Attempt(filepath.Join(run, "attempts", fmt.Sprintf("%.100s.%d", safe, n)))
 }
 
 func (a Attempt) path(name string) string { return filepath.Join(string(a), name) }

@@ -150,6 +150,13 @@ func (e *Engine) wait(stop context.Context) bool {
 				a.Beat(now)
 			}
 		}
+		if e.Answered != nil && e.Parallel > 1 && now.Sub(beat) > time.Second {
+			if heard, err := e.Answered(context.WithoutCancel(stop)); err != nil {
+				e.notice("", "an answer that was given elsewhere is not taken in", err)
+			} else if heard {
+				return true
+			}
+		}
 		if now.Sub(beat) > time.Second {
 			beat = now
 		}
@@ -336,6 +343,8 @@ func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
 		for i, q := range asks {
 			if !slices.ContainsFunc(after.Questions, func(of core.Question) bool { return of.ID == ids[i].ID }) {
 				left = append(left, q)
+			} else {
+				end.Asks = append(end.Asks, ids[i].ID)
 			}
 		}
 		asks = left

@@ -55,6 +55,9 @@ type Config struct {
 	// asked before more is used, nil if nothing is used up.
 	Used   func(a Attempted) json.RawMessage
 	Budget func() *core.Question
+	// Answered takes in the answers that were given elsewhere, and reports whether there was one; nil
+	// for none. It is asked while agents work, where none of them is in the project itself.
+	Answered func(ctx context.Context) (bool, error)
 	// Room says why what is begun could not be recorded, nil if it could; nil for nobody who knows.
 	Room func() error
 	// Recorded is told of each record that is made; nil for nobody.
