@@ -389,6 +389,9 @@ func outside(v View) Decision {
 		if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step }); i >= 0 {
 			policy = v.Steps[i].Policy
 		}
+		if o := v.State.OpenOf(l.Step); policy == AskFirst && o != nil {
+			policy = o.Policy
+		}
 		if len(l.Reached) > 0 {
 			shows = "it was cut off, and may have reached out: " + strings.Join(l.Reached, "; ")
 		}

@@ -72,6 +72,8 @@ type Start struct {
 	// went while the attempt was at work, and what it wrote last may be gone.
 	Boot string `json:"boot,omitempty"`
 	Move *Move  `json:"move,omitempty"` // the plan says that it has begun
+	// Policy is that of the step then: the plan may not offer it any more once it was cut off.
+	Policy Policy `json:"policy,omitempty"`
 	// Inner names the run that does the step: no agent of this one is at work.
 	Inner string `json:"inner,omitempty"`
 	// Again says that it was done before, and that the plan has it again.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/core"
@@ -73,6 +74,22 @@ func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err e
 		a.trail.add(&a.Entries[i])
 	}
 	return true, err
+}
+
+// GiveUp notes in the records of a run on worlds that it is given up. Steps that are open where its
+// files come back open it again.
+func GiveUp(store *durable.Store, ref reprise.Ref, why string, at time.Time) error {
+	if !OnWorlds(store, Name(ref)) {
+		return nil
+	}
+	j, err := records.Open(filepath.Join(runsOf(store), Name(ref)))
+	if err != nil {
+		return err
+	}
+	if j.State.Seq > 0 {
+		_, err = j.Append(core.Record{Close: &core.Close{Why: why, Complete: true}}, at)
+	}
+	return errors.Join(err, j.Close())
 }
 
 // ErrReplaced is given where something else changed the journal of a run that is worked on.

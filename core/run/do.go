@@ -60,6 +60,7 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 	if as.Session != "" {
 		as.CLI = hands.At(e.dir, step.ID, past.Attempts).Session().CLI
 	}
+	s.Policy = step.Policy
 	if s.Inner = step.Inner; s.Inner != "" { // what it commits must not find our mark as somebody's change
 		if s.Move, err = e.planMove(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}, "Begin "+step.ID, ""); err != nil {
 			return err

@@ -203,7 +203,7 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	switch s := e.state(); {
-	case s.Seq == 0:
+	case s.Seq == 0, c.Begins != nil && s.Ended != nil && s.Due == nil: // another one of the name is over
 		err = e.beginRun(ctx)
 	case c.Begins != nil && s.Due != nil: // an engine was killed while it made the files
 		err = e.makeDue(ctx)
