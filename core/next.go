@@ -620,7 +620,7 @@ func blocked(v View) Decision {
 }
 
 // maxPause is how long a pause after a failure may grow by itself.
-const maxPause = 5 * time.Minute
+const maxPause = 24 * time.Hour
 
 // maxCuts is how often in a row a step may be cut off before a person is asked.
 const maxCuts = 5
