@@ -392,10 +392,13 @@ func outside(v View) Decision {
 		if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step }); i >= 0 {
 			policy = v.Steps[i].Policy
 		}
+		if o := v.State.OpenOf(l.Step); policy == AskFirst && o != nil {
+			policy = o.Policy
+		}
 		if len(l.Reached) > 0 {
 			shows = "it was cut off, and may have reached out: " + strings.Join(l.Reached, "; ")
 		}
-		if l.End.cut() && (policy == AskFirst && len(l.Reached) > 0 || policy == AskCut && (len(l.Reached) > 0 || l.End != Late)) {
+		if l.End.cut() && (policy == AskFirst && len(l.Reached) > 0 || policy == AskCut) {
 			return AskPerson{Divergence: Divergence{Step: l.Step, Says: "the step is not finished", Shows: shows, Facts: l.Facts, Options: []Option{Onto, Keep, Again}}}
 		}
 	}
@@ -496,8 +499,10 @@ func failing(v View) Decision {
 		return nil
 	}
 	past := v.State.Step(s.ID)
-	if q := v.planAsks(s.ID); q != nil { // it has words, and answers, of its own for that
-		return *q
+	for _, q := range v.Questions { // the plan asks itself
+		if q.Subject == s.ID {
+			return q.ask()
+		}
 	}
 	return AskPerson{Divergence: Divergence{
 		Step: s.ID, Says: "the step can be done", Shows: shows,
@@ -577,21 +582,16 @@ func settled(v View) Decision {
 
 // planned asks what the plan waits with, once nothing else can be done.
 func planned(v View) Decision {
-	if q := v.planAsks(""); q != nil {
-		return *q
+	if len(v.Questions) == 0 {
+		return nil
 	}
-	return nil
+	return v.Questions[0].ask()
 }
 
-// planAsks gives the first question that the plan waits with, about a step if one is named.
-func (v View) planAsks(about string) *AskPerson {
-	for _, q := range v.Questions {
-		if about == "" || q.Subject == about {
-			q.Lapses = true
-			return &AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
-		}
-	}
-	return nil
+// ask asks what a plan wants to know.
+func (q Question) ask() AskPerson {
+	q.Lapses = true
+	return AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
 }
 
 func held(v View) Decision { return v.rest(v.Hold) }
@@ -629,7 +629,7 @@ func blocked(v View) Decision {
 }
 
 // maxPause is how long a pause after a failure may grow by itself.
-const maxPause = 5 * time.Minute
+const maxPause = 24 * time.Hour
 
 // maxCuts is how often in a row a step may be cut off before a person is asked.
 const maxCuts = 5
@@ -643,7 +643,7 @@ func next(v View) (found Step, ok bool) {
 	}
 	best := 0
 	for _, s := range v.Steps {
-		if done[s.ID] || v.State.Step(s.ID).unclear(s) || v.State.OpenOf(s.ID) != nil || v.State.Step(s.ID).unwanted(s) || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] && (n != Later || v.State.Step(s.ID).First.Step == "") }) {
+		if done[s.ID] || v.State.Step(s.ID).unclear(s) || v.State.OpenOf(s.ID) != nil || v.State.Step(s.ID).unwanted(s) || v.asking(s.ID) || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] && (n != Later || v.State.Step(s.ID).First.Step == "") }) {
 			continue
 		}
 		rank := 4
@@ -661,6 +661,12 @@ func next(v View) (found Step, ok bool) {
 		}
 	}
 	return found, best > 0
+}
+
+// asking reports whether the plan waits for an answer to what the agent of a step asked.
+func (v View) asking(step string) bool {
+	asks := v.State.Step(step).Asks
+	return slices.ContainsFunc(v.Questions, func(q Question) bool { return slices.Contains(asks, q.ID) })
 }
 
 // BranchName gives the name of a branch for people.

@@ -101,7 +101,7 @@ func TestNext(t *testing.T) {
 		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
 			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
 		{name: "cut off, and its plan wants a person then", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.AskCut}}, look: look(func(*core.Look) {}), want: core.AskPerson{}},
-		{name: "what took too long has failed, whatever its plan wants then", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.AskCut}}, look: look(func(l *core.Look) { l.End, l.Why = core.Late, "too long" }),
+		{name: "what took too long has failed", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}}, look: look(func(l *core.Look) { l.End, l.Why = core.Late, "too long" }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "too long"}},
 		{name: "cut off, and its check is asked", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(*core.Look) {}), want: core.Verify{Step: "a"}},
 		{name: "cut off, and its check says no", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Verified = &no }),

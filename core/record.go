@@ -81,6 +81,8 @@ type Start struct {
 	// went while the attempt was at work, and what it wrote last may be gone.
 	Boot string `json:"boot,omitempty"`
 	Move *Move  `json:"move,omitempty"` // the plan says that it has begun
+	// Policy is that of the step then: the plan may not offer it any more once it was cut off.
+	Policy Policy `json:"policy,omitempty"`
 	// Inner names the run that does the step: no agent of this one is at work.
 	Inner string `json:"inner,omitempty"`
 	// Again says that it was done before, and that the plan has it again.
@@ -137,6 +139,8 @@ type End struct {
 	Marked []string `json:"marked,omitempty"`
 	// Ask is the question of an agent that cannot go on without an answer.
 	Ask *Ask `json:"ask,omitempty"`
+	// Asks are questions of such an agent that the plan has, and asks.
+	Asks []string `json:"asks,omitempty"`
 	// Session is that of its agent, where the next attempt may continue it.
 	Session string `json:"session,omitempty"`
 	// Usage is what the attempt used, in words that only who counts it reads; empty if no agent

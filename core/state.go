@@ -36,6 +36,7 @@ type Past struct {
 	Failed   time.Time `json:"failed,omitzero"`    // when it last did
 	Why      string    `json:"why,omitempty"`      // and why
 	Session  string    `json:"session,omitempty"`  // of its last attempt, which the next one may continue
+	Asks     []string  `json:"asks,omitempty"`     // the questions of its last attempt that the plan has
 	Answers  []Said    `json:"answers,omitempty"`  // what a person said to questions of its agents
 	First    Start     `json:"first,omitzero"`     // whose work the next attempt continues; no step if none
 	Left     World     `json:"left,omitempty"`     // the world its last attempt ended in
@@ -235,7 +236,7 @@ func (s *State) end(e End, at time.Time) error {
 	if e.Before != "" {
 		p.First.Before = e.Before
 	}
-	p.Title, p.Left, p.Marked, p.Session = e.Title, e.After, "", e.Session
+	p.Title, p.Left, p.Marked, p.Session, p.Asks = e.Title, e.After, "", e.Session, e.Asks
 	if m := e.Move; m != nil && m.From == e.After {
 		p.Left = m.To
 	}

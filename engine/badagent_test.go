@@ -158,9 +158,9 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 	{name: "worktree moved", only: "build", script: `d=$(pwd); cd /; mv "$d" "$OUT/moved.$REPRISE_ATTEMPT"; exit 3`, says: "exit code 3|checkout", most: 3},
 
 	{name: "our folder deleted", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
-	{name: "our lock deleted", script: `rm -f "$PROJECT/.reprise/lock"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
-	{name: "our journal cut", script: `for f in $(find "$PROJECT/.reprise/journal" -type f); do : > "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
-	{name: "our journal garbled", script: `for f in $(find "$PROJECT/.reprise/journal" -type f); do echo garbage >> "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
+	{name: "our lock deleted", script: `rm -f "$PROJECT/.reprise/lock"; exit 3`, says: "exit code 3", most: 3},
+	{name: "our journal cut", script: `for f in $(find "$PROJECT/.reprise/runs" -name journal -type f); do : > "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
+	{name: "our journal garbled", script: `for f in $(find "$PROJECT/.reprise/runs" -name journal -type f); do echo garbage >> "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
 
 	{name: "state folder deleted", script: `cp -a "$PROJECT/$STATE" "$OUT/kept"; rm -rf "$PROJECT/$STATE"; exit 0`, says: "is gone", most: 1, fix: `cp -a "$OUT/kept" "$PROJECT/$STATE"`},
 	{name: "graph garbled", only: "flow", script: `echo '{' > "$PROJECT/$STATE/task-graph.json"; exit 0`, says: "b.txt is not there", most: 3},
@@ -297,6 +297,9 @@ func (p *trial) resume(e *engine.Engine, c engine.Choice) (*engine.Summary, stri
 		fmt.Fprintf(&told, "%s, %s\n", sum.State, sum.Action)
 		for _, r := range sum.Reasons {
 			fmt.Fprintln(&told, "reason:", r)
+		}
+		for _, err := range sum.Refused {
+			fmt.Fprintln(&told, "refused:", err)
 		}
 		for _, f := range sum.Failed {
 			fmt.Fprintln(&told, "failed:", f.ID, f.Attempt, f.Text)

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,34 +10,6 @@ import (
 	"reprise"
 	"reprise/engine"
 )
-
-// TestX8_what_verifies_a_step_holds_up_nobody: while a command of the person's own
-// looks at one step, others are accepted and started.
-func TestX8_what_verifies_a_step_holds_up_nobody(t *testing.T) {
-	t.Parallel()
-	e := newEngine(repository(t))
-	e.Parallel = 2
-	ref := start(t, e, `name: f
-steps:
-  - {id: a, command: ["true"], verify: [sh, -c, "for i in $(seq 100); do test -f c && exit 0; sleep 0.1; done; exit 1"]}
-  - {id: b, command: [sleep, "0.3"]}
-  - {id: c, needs: [b], command: [touch, c]}
-`)
-	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
-	if err != nil || sum.State != reprise.Complete {
-		t.Fatalf("%+v, %v", sum, err)
-	}
-	// What verifies a ends once c is at work: b was accepted and c started before.
-	var order []string
-	for _, ev := range events(t, e.Dir, ref) {
-		if ev.Kind == reprise.StepFinished && ev.Step != "c" || ev.Kind == reprise.StepStarted && ev.Step == "c" {
-			order = append(order, ev.Step)
-		}
-	}
-	if !slices.Equal(order, []string{"b", "c", "a"}) {
-		t.Errorf("in the order %q", order)
-	}
-}
 
 // TestO3_a_stop_does_not_wait_for_what_verifies: being asked to stop ends the command
 // that verifies a step; whoever continues runs it again, and the step not.

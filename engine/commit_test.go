@@ -42,7 +42,7 @@ func TestO4_commits_hold_what_their_step_was_to_leave(t *testing.T) {
 			t.Errorf("%s has no commit", s.ID)
 			continue
 		}
-		if got := strings.Fields(git(t, dir, "show", "--name-only", "--format=", s.Commit)); len(got) != 1 || got[0] != "out/"+s.ID+".txt" {
+		if got := strings.Fields(git(t, dir, "show", "--name-only", "--format=", s.Commit, "--", ":!.agent-memory")); len(got) != 1 || got[0] != "out/"+s.ID+".txt" {
 			t.Errorf("the commit of %s holds %q", s.ID, got)
 		}
 	}

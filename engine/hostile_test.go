@@ -272,12 +272,17 @@ func safeJob(t *testing.T, name, dir string, job agent.Job) {
 func safeNames(t *testing.T, name, dir string) {
 	t.Helper()
 	ok := regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-	_ = filepath.WalkDir(filepath.Join(dir, ".reprise"), func(at string, e fs.DirEntry, err error) error {
-		if err == nil && !ok.MatchString(e.Name()) {
-			t.Errorf("%q: a file is called %q", name, at)
+	for _, sub := range []string{"logs", "work", "journal"} {
+		entries, err := os.ReadDir(filepath.Join(dir, ".reprise", sub))
+		if err != nil {
+			continue // nothing was kept
 		}
-		return nil
-	})
+		for _, e := range entries {
+			if !ok.MatchString(e.Name()) {
+				t.Errorf("%q: a file is called %q", name, e.Name())
+			}
+		}
+	}
 }
 
 // safeCommits looks at the commits that were made.

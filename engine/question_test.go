@@ -296,7 +296,7 @@ func TestX9_an_answer_given_while_the_engine_works(t *testing.T) {
 	})
 	answered := make(chan struct{})
 	e.Tell = func(p engine.Progress) {
-		if p.Kind == engine.Ended && p.Outcome == "question" {
+		if p.Kind == engine.Ended && p.Outcome == "asking" {
 			go func() {
 				// Until the question is on record.
 				for stubbed(dir, nil).Answer(context.Background(), refOf("one"), map[string]string{"Q1": theAnswer}) != nil {

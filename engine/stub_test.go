@@ -50,11 +50,10 @@ func leave(job agent.Job, reply reprise.Reply) *agent.Result {
 	if err != nil {
 		return &agent.Result{Outcome: agent.Failed, Reason: err.Error()}
 	}
-	outcome := agent.Done
 	if len(reply.Questions) > 0 {
-		outcome = agent.NeedsPerson
+		return &agent.Result{Outcome: agent.NeedsPerson, Finished: true, Reply: &reply}
 	}
-	return &agent.Result{Outcome: outcome, Reply: &reply}
+	return &agent.Result{Outcome: agent.Done, Reply: &reply}
 }
 
 // made makes what a job is expected to leave.

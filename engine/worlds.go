@@ -102,6 +102,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.left(look.Run)
 		return l.sum, err
 	}
+	config.Answered = l.hear
 	word, err := l.older()
 	if err != nil {
 		return nil, err
@@ -694,6 +695,9 @@ func (l *listed) budget() *core.Question {
 // from opens the steps again at which a person wants to begin.
 func (l *listed) from(ctx context.Context) error {
 	for _, step := range l.again {
+		if step != l.choice.From && l.at.Unsettled(step) { // it is no word on that one
+			continue
+		}
 		if err := l.at.Reopen(ctx, step, l.away[step]...); err != nil {
 			return err
 		}
@@ -846,7 +850,12 @@ func (l *listed) left(r *reprise.Run) {
 	if len(l.Waits) > 0 { // of the runs that do steps
 		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits...), reprise.Ask
 	}
-	l.sum.Questions = append(l.sum.Questions, r.PendingQuestions()...)
+	for _, q := range r.PendingQuestions() {
+		if last := l.hist.Step(q.Subject).LastFailure; last != nil && len(q.Facts) == 0 && q.Subject != "" {
+			q.Facts = []string{"it failed last: " + last.Text}
+		}
+		l.sum.Questions = append(l.sum.Questions, q)
+	}
 	if l.sum.Action == reprise.Start && !l.sum.Until.IsZero() { // a run that does a step waits
 		l.sum.Action = reprise.Wait
 	}

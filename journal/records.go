@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/core"
@@ -64,6 +65,22 @@ func (a *Account) readRecords(store *durable.Store, name string) error {
 // OutputOf is the path, in the project, of what the agent of an attempt of a run on worlds said.
 func OutputOf(ref reprise.Ref, step string, attempt int) string {
 	return durable.StateDir + "/runs/" + Name(ref) + "/" + reprise.AttemptFolder(step, attempt) + "/log"
+}
+
+// GiveUp notes in the records of a run on worlds that it is given up. Steps that are open where its
+// files come back open it again.
+func GiveUp(store *durable.Store, ref reprise.Ref, why string, at time.Time) error {
+	if !OnWorlds(store, Name(ref)) {
+		return nil
+	}
+	j, err := records.Open(filepath.Join(runsOf(store), Name(ref)))
+	if err != nil {
+		return err
+	}
+	if j.State.Seq > 0 {
+		_, err = j.Append(core.Record{Close: &core.Close{Why: why, Complete: true}}, at)
+	}
+	return errors.Join(err, j.Close())
 }
 
 // ErrReplaced is given where something else changed the journal of a run that is worked on.
@@ -271,6 +288,9 @@ func Asked(q *core.Ask) reprise.Event {
 		}
 		if q.Of.ID != q.ID {
 			ev.Own = q.Of.ID
+		}
+		if grant := (reprise.Grant{}); len(q.Of.Grant) > 0 && json.Unmarshal(q.Of.Grant, &grant) == nil {
+			ev.Grant = &grant
 		}
 		return ev
 	}

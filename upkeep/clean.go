@@ -193,7 +193,7 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 	if kept {
 		note.Text = "its files are gone"
 	}
-	if err := j.Note(note); err != nil || kept {
+	if err := errors.Join(j.Note(note), journal.GiveUp(store, r.Ref, note.Text, now)); err != nil || kept {
 		return done, err
 	}
 	done.Archived, err = store.Archive(r.Path)

@@ -64,6 +64,7 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 	if as.Session != "" {
 		as.CLI = hands.At(e.dir, step.ID, past.Attempts).Session().CLI
 	}
+	s.Policy = step.Policy
 	if s.Inner = step.Inner; s.Inner != "" { // what it commits must not find our mark as somebody's change
 		if s.Move, err = e.planMove(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}, "Begin "+step.ID, ""); err != nil {
 			return err
@@ -152,6 +153,13 @@ func (e *Engine) wait(stop context.Context) bool {
 			}
 			if now.Sub(beat) > time.Second {
 				a.Beat(now)
+			}
+		}
+		if e.Answered != nil && e.Parallel > 1 && now.Sub(beat) > time.Second {
+			if heard, err := e.Answered(context.WithoutCancel(stop)); err != nil {
+				e.notice("", "an answer that was given elsewhere is not taken in", err)
+			} else if heard {
+				return true
 			}
 		}
 		if now.Sub(beat) > time.Second {
@@ -370,6 +378,8 @@ func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
 		for i, q := range asks {
 			if !slices.ContainsFunc(after.Questions, func(of core.Question) bool { return of.ID == ids[i].ID }) {
 				left = append(left, q)
+			} else {
+				end.Asks = append(end.Asks, ids[i].ID)
 			}
 		}
 		asks = left

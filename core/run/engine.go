@@ -61,6 +61,9 @@ type Config struct {
 	// asked before more is used, nil if nothing is used up.
 	Used   func(a Attempted) json.RawMessage
 	Budget func() *core.Question
+	// Answered takes in the answers that were given elsewhere, and reports whether there was one; nil
+	// for none. It is asked while agents work, where none of them is in the project itself.
+	Answered func(ctx context.Context) (bool, error)
 	// Room says why what is begun could not be recorded, nil if it could; nil for nobody who knows.
 	Room func() error
 	// Recorded is told of each record that is made; nil for nobody.
@@ -214,7 +217,7 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	switch s := e.state(); {
-	case s.Seq == 0:
+	case s.Seq == 0, c.Begins != nil && s.Ended != nil && s.Due == nil: // another one of the name is over
 		err = e.beginRun(ctx)
 	case c.Begins != nil && s.Due != nil: // an engine was killed while it made the files
 		err = e.makeDue(ctx)

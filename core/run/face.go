@@ -158,6 +158,9 @@ func (e *Engine) Foreseen(ctx context.Context, id string) (*core.Ask, error) {
 	return e.Asked(), nil
 }
 
+// Unsettled reports whether an attempt of a step has no end on record.
+func (e *Engine) Unsettled(step string) bool { return e.state().OpenOf(step) != nil }
+
 // Reopen opens a step, whatever the plan and the records say of it, and leaves its work where it is.
 // The files in away say that it is done, and go: git and the worlds have them.
 func (e *Engine) Reopen(ctx context.Context, step string, away ...string) error {
