@@ -190,7 +190,7 @@ func scenario(l reprise.Layout, ref reprise.Ref, dir string, events []reprise.Ev
 
 // settled checks what a recovered project must satisfy and describes it.
 func settled(s *durable.Store, l reprise.Layout, ref reprise.Ref, acked int) (string, error) {
-	entries, _, err := journal.Read(s, journal.Name(ref))
+	entries, _, err := readOlder(s, journal.Name(ref))
 	if err != nil {
 		return "", err
 	}

@@ -130,7 +130,7 @@ func TestDeferred_events_do_not_overwrite_a_file_that_changed_since(t *testing.T
 	n.wait(step(reprise.StepFinished, "a"))
 	n.write("run/a.md", "theirs\n")
 	n.reopen()
-	account, err := journal.ReadAccount(n.store, journal.Name(notesRef))
+	account, err := journal.ReadOlder(n.store, journal.Name(notesRef))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestAn_event_that_its_files_cannot_take_is_not_recorded(t *testing.T) {
 	if _, err := n.Record(t.Context(), step(reprise.StepStarted, "a")); !errors.As(err, &link) {
 		t.Errorf("%v", err)
 	}
-	if entries, _, err := journal.Read(n.store, journal.Name(notesRef)); err != nil || len(entries) != 1 {
+	if entries, _, err := readOlder(n.store, journal.Name(notesRef)); err != nil || len(entries) != 1 {
 		t.Errorf("%+v, %v", entries, err)
 	}
 }
@@ -202,7 +202,7 @@ func TestEvery_journal_is_told_of_an_earlier_state(t *testing.T) {
 		t.Fatal(logs, err)
 	}
 	for _, log := range logs {
-		entries, _, err := journal.Read(n.store, log)
+		entries, _, err := readOlder(n.store, log)
 		if err != nil || len(entries) == 0 {
 			t.Fatal(entries, err)
 		}

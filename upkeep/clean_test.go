@@ -30,21 +30,6 @@ Ready for Review
 - [x] Take it once
 `
 
-// O2: a run that was only begun, and has no files yet, can be given up, and what the
-// snapshot brings back is the run as its journal tells it.
-func TestO2_a_run_that_was_only_begun_is_given_up_and_brought_back(t *testing.T) {
-	t.Parallel()
-	for _, ref := range []reprise.Ref{
-		{Layout: "specloop", ID: "001-export", Path: "specs/001-export", Kind: reprise.KindSpecLoop},
-		{Layout: "orchestrate", ID: "qa-loop-2.2", Path: "qa/2.2/loop-status.json", Kind: reprise.KindQALoop},
-	} {
-		t.Run(ref.Layout, func(t *testing.T) {
-			t.Parallel()
-			givenUpAndBroughtBack(t, ref)
-		})
-	}
-}
-
 func givenUpAndBroughtBack(t *testing.T, ref reprise.Ref) {
 	dir := t.TempDir()
 	story := filepath.Join(dir, "docs/stories/2.2.story.md")
