@@ -21,7 +21,6 @@ import (
 	"reprise/flow"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
-	"reprise/journal"
 	"reprise/settings"
 )
 
@@ -74,12 +73,6 @@ type Engine struct {
 	// Carried, if set, makes this process work on a part of a run: it is what the process
 	// before tells, and what this one tells the next.
 	Carried *Carried
-	// Kept, if set, is what this process keeps of journals for the next engine, so that
-	// those are not read whole again.
-	Kept *Kept
-	// Still, if set, says that no one but this engine and its hands changes files of the
-	// project, until RunAttempt starts an agent: they are not read again for nothing.
-	Still *journal.Still
 	// StopOrphans stops the agents of a dead engine instead of waiting for them.
 	StopOrphans bool
 	// Hard, once closed, ends everything at once: the second Ctrl-C.
@@ -108,9 +101,6 @@ type Engine struct {
 	// elsewhere are the attempts at work in other processes, for the same.
 	elsewhere []Elsewhere
 }
-
-// Kept is what a process keeps of the journals it opened.
-type Kept = journal.Kept[*Recalled]
 
 // Choice is what a person chose for a run.
 type Choice = reprise.Choice

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
 	"time"
 
 	"reprise"
@@ -66,8 +64,7 @@ type state struct {
 	// there was nothing to say.
 	behind  []reprise.Finding
 	whole   bool
-	renewed bool  // a fresh start that was interrupted was completed
-	defined *made // what the run is made of, by what was on record when it was asked for
+	renewed bool // a fresh start that was interrupted was completed
 	// foreseen are the events of questions that resuming the run would ask. Only Answer
 	// looks for them.
 	foreseen []reprise.Event
@@ -100,13 +97,6 @@ func (r *Recalled) Hear(e *journal.Entry) {
 	r.remember(&e.Event)
 	r.hist.Wrote(e.Files)
 	r.newest, r.filed = e.Event, len(e.Files) > 0
-}
-
-// Copy implements journal.Listener.
-func (r *Recalled) Copy() *Recalled {
-	c := *r
-	c.hist, c.events, c.due = r.hist.Copy(), slices.Clip(r.events), maps.Clone(r.due)
-	return &c
 }
 
 // Memory is what only the process that works on a run knows of it, as plain data. It is
@@ -214,7 +204,7 @@ func (w *work) load() error {
 // setRun takes over what the files say and adds what the journal knows. It leaves out
 // limits: they close an account, and other units may still be started.
 func (w *work) setRun(files *reprise.Run) {
-	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: w.own()}, project.Scope{
+	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist}, project.Scope{
 		Dir: w.Dir, Files: w.on, Past: w.Past, Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, Playbook: w.playbook,
 	})
 	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events

@@ -31,11 +31,7 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		here, top := j.here(r)
 		last := j.lastIn(homes, top, here, opts)
-		if last.Kind == reprise.EngineLeft && (last.Outcome == reprise.HandedOver || last.Outcome == reprise.HandingOver) {
-			r.Report(handedOver(r, last.Text, durable.StateDir))
-		} else if file := j.fleetMark(homes, top, here); file != "" {
-			r.Report(handedOver(r, "", file))
-		} else if top != "." {
+		if top != "." {
 			r.Report(elsewhere(r, here, top, "it is in another checkout of the repository, "+top))
 		}
 		if top != "." {

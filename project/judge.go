@@ -135,19 +135,15 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	grader, world := grade.New(j.Observed), examine.NewWorld(j.Observed)
 	for _, r := range runs {
 		if j.Observed.Git != nil {
-			aim(files, j.views[r].upTo(files), r, j.Observed.Git.Past)
+			aim(files, files, r, j.Observed.Git.Past)
 		}
 		refine(r, j.Observed.Git)
 		tellUnticked(r, j.Observed.Unticked[r.Ref])
-		j.views[r].tellLeft(files, j.Observed.Git)
-		j.views[r].tellUnheld(j.Observed.Git)
 		if opts.Full {
 			offerMerge(r, j.Observed.Git, j.views[r].History.Worktree != nil)
 		}
-		j.views[r].tellShrunk(j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
-		r.Overstep(j.views[r].overstepped())
-		j.views[r].doubt()
+		r.Doubt()
 		grader.Run(r)
 		j.views[r].unlanded(files)
 		j.views[r].dropLanded()

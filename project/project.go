@@ -134,9 +134,6 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 		}
 	}
 	told := ours != nil && ours.err == nil // recallJournals reports what is wrong with it
-	if told {
-		runs = res.addRenewed(ctx, ours, runs, entries)
-	}
 	if runs, err = res.restore(ctx, fsys, ours, runs, opts); err != nil {
 		return nil, nil, err
 	}
