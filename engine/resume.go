@@ -68,10 +68,8 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 	if err != nil {
 		return look{}, err
 	}
-	if opts.Held == nil {
-		if err := w.load(); err != nil {
-			return look{}, err
-		}
+	if err := w.load(); err != nil {
+		return look{}, err
 	}
 	if git := j.Observed.Git; git != nil && len(git.Past[w.ref.Path]) > 0 {
 		w.Past = git.Past

@@ -34,7 +34,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		// Whether any of them was begun, and who is working on it, is unknown.
 		f, told := journalProblem(durable.StateDir, home.err), false
 		for _, r := range runs {
-			if r.State.Open() && f.Severity == reprise.Blocking && !opts.Held.is(r.Ref) {
+			if r.State.Open() && f.Severity == reprise.Blocking {
 				r.Report(f)
 				told = true
 			}
@@ -56,10 +56,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	defer j.hear(runs, inbox)
 	accounts, logs := map[*reprise.Run]*journal.Account{}, map[*reprise.Run]logged{}
 	for _, r := range runs {
-		name := ""
-		if !opts.Held.is(r.Ref) {
-			name = journalOf(store, home.names, r)
-		}
+		name := journalOf(store, home.names, r)
 		if name == "" {
 			continue
 		}
@@ -76,13 +73,6 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}
-		if opts.Held.is(r.Ref) {
-			v.Files, v.Events, v.History = opts.Held.Run, opts.Held.Events, opts.Held.History
-			r.Findings = append(r.Findings, opts.Held.Findings...)
-			s.last = lastFile(store, r.Ref)
-			v.tell(ctx, &s)
-			continue
-		}
 		var recorded bool
 		switch s.account, recorded = accounts[r]; {
 		case !recorded:
@@ -258,7 +248,7 @@ func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run
 	orphaned := slices.ContainsFunc(runs, func(r *reprise.Run) bool {
 		return r.Owner != nil && r.Owner.Orphan && r.Owner.Source.File == durable.LockPath
 	})
-	if opts.Held != nil || !orphaned && evidence.Life(lock, opts.Now).Life == reprise.Dead {
+	if !orphaned && evidence.Life(lock, opts.Now).Life == reprise.Dead {
 		return // the process that has given the lease back may still live
 	}
 	held := &reprise.Run{}
@@ -311,7 +301,7 @@ func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts Ju
 		}
 	}
 	for _, r := range runs {
-		if r.State.Open() && !opts.Held.is(r.Ref) {
+		if r.State.Open() {
 			r.Report(f)
 		}
 	}

@@ -74,7 +74,7 @@ func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
 }
 
 // addLost lists the runs that the journals know and that have no files. It only reads.
-func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry, held *Held) []*reprise.Run {
+func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry) []*reprise.Run {
 	store, last := ours.store, ours.entries
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if ev := last[name].Event; journal.Over(&ev) {
@@ -87,7 +87,7 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 		if err != nil {
 			res.report(journalProblem(name, err))
 		}
-		if err != nil || l == nil || held.is(l.Ref) || slices.ContainsFunc(runs, l.isCopy) {
+		if err != nil || l == nil || slices.ContainsFunc(runs, l.isCopy) {
 			continue
 		}
 		i := slices.IndexFunc(entries, func(e convention.Entry) bool { return e.Name() == l.Ref.Layout })
