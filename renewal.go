@@ -41,13 +41,6 @@ func (n *Renewal) Add(ev *Event) {
 	n.Left = n.Left[next+1:]
 }
 
-// Of reports whether this is the fresh start of the given run: a journal counts for no
-// other.
-func (n *Renewal) Of(ref Ref) bool { return n.Run.Layout == ref.Layout && n.Run.Path == ref.Path }
-
-// Moves reports whether the run begins again in another place.
-func (n *Renewal) Moves() bool { return n.Old.Layout != n.Run.Layout || n.Old.Path != n.Run.Path }
-
 // Open reports whether the journal ends with a fresh start. Even if all its events are
 // recorded, the run's files may not reflect them yet.
 func (n *Renewal) Open() bool { return n.Run.Path != "" }

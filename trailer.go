@@ -1,7 +1,6 @@
 package reprise
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -98,21 +97,4 @@ func TrailerStep(value string) (run, step, life string, accepted, ok bool) {
 	ok = hasLife && hasAttempt && hasStep && run != "" && step != "" && !strings.Contains(step, "/") &&
 		attempt != "" && strings.Trim(attempt, "0123456789") == "" && life != "" && strings.Trim(life, "0123456789abcdef") == ""
 	return run, step, life, accepted, ok
-}
-
-// FleetBranch is the branch on which an earlier release had a run worked on by many machines.
-func FleetBranch(id string) string { return "reprise/" + RefWord(id) }
-
-// RefWord makes a name that can be a part of a ref. Different names stay different.
-func RefWord(id string) string {
-	word := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, TrailerWord(id))
-	if word != id || word == "" {
-		word += fmt.Sprintf("-%x", sha256.Sum256([]byte(id)))[:9]
-	}
-	return word
 }

@@ -110,8 +110,7 @@ func (w *work) load() error {
 // setRun takes over what the files say and adds what the journal knows. It leaves out
 // limits: they close an account, and other units may still be started.
 func (w *work) setRun(files *reprise.Run) {
-	_, _, own, _ := w.hist.Defined(w.layout, w.ref)
-	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: own}, project.Scope{
+	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist}, project.Scope{
 		Dir: w.Dir, Files: w.on, Past: w.Past, Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, Playbook: w.playbook,
 	})
 	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events

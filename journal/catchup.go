@@ -22,26 +22,6 @@ func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
 	return findings, err
 }
 
-// Resume is CatchUp and Current at once, for less than both. Steps of deferred
-// events may lack the lines of their sources.
-func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
-	findings, run, err := j.catchUp(ctx)
-	if err == nil && run == nil {
-		run, err = j.Current()
-	}
-	return append(givenUp(j.ref, j.log.Lost()), findings...), run, err
-}
-
-// OpenRun is Open and Resume at once.
-func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(*Entry)) (*Journal, []reprise.Finding, *reprise.Run, error) {
-	j, err := Open(store, layout, ref, each...)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	findings, run, err := j.Resume(ctx)
-	return j, findings, run, err
-}
-
 // catchUp gives the run where it had to be read.
 func (j *Journal) catchUp(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
 	if err := j.Project(ctx); err != nil {
@@ -184,88 +164,6 @@ func (j *Journal) leave() error {
 		return j.tell(projection{Events: n, Left: true})
 	}
 	return nil
-}
-
-// Stand tells, without changing anything, how the layout's files stand to the journal
-// of a run.
-func (a *Account) Stand(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
-	t := &a.trail
-	out := givenUp(ref, a.Info.Lost)
-	late, behind, changed, err := t.overdue(store)
-	switch {
-	case err != nil:
-		return out, err
-	case len(changed) > 0:
-		out = append(out, changedElsewhere(ref, changed[0], t.last()))
-	case len(late) == 1 && len(behind) > 0:
-		out = append(out, reprise.Finding{
-			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: behind[0]},
-			Message: words(t.last()) + " was on its way when the work was cut off; its files are one event behind the journal",
-			Hint:    "the next resume brings them up to it",
-		})
-	case len(late) > 0:
-		out = append(out, reprise.Finding{
-			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: ref.Path},
-			Message: fmt.Sprintf("the work was cut off; its files are %d events behind the journal", len(late)),
-			Hint:    "the next resume brings them up to it",
-		})
-	}
-	return out, nil
-}
-
-// Bring is CatchUp without the lease, played on a store that keeps its changes to
-// itself: it says the same and changes nothing else.
-func (a *Account) Bring(ctx context.Context, store *durable.Store, on reprise.Store, layout reprise.Layout, ref reprise.Ref) ([]reprise.Finding, error) {
-	t := &a.trail
-	out := givenUp(ref, a.Info.Lost)
-	late, behind, changed, err := t.overdue(store)
-	switch {
-	case err != nil:
-		return out, err
-	case len(changed) > 0:
-		return append(out, changedElsewhere(ref, changed[0], t.last())), nil
-	case len(late) == 0:
-		return out, nil
-	}
-	brought := map[string]bool{}
-	for _, ev := range late {
-		run, err := reprise.Load(layout, on, ref)
-		if err != nil {
-			return out, err
-		}
-		edits, _, err := editsOf(layout, on, run, ev)
-		if err != nil {
-			return out, err
-		}
-		if len(behind) > 0 && t.single && len(edits) == 0 {
-			return append(out, changedElsewhere(ref, behind[0], ev)), nil
-		}
-		for _, e := range edits {
-			if was, known := t.known[e.Path]; known && !brought[e.Path] && len(behind) == 0 && was != e.Base {
-				return append(out, changedElsewhere(ref, e.Path, late[len(late)-1])), nil
-			}
-			brought[e.Path] = true
-		}
-		if err := on.Apply(ctx, edits); err != nil {
-			return out, fmt.Errorf("catch up with %s: %w", ev.Kind, err)
-		}
-	}
-	at := ref.Path
-	if len(behind) > 0 && t.single {
-		at = behind[0]
-	}
-	return append(out, broughtUp(ref, at, late[len(late)-1], len(late))), nil
-}
-
-// givenUp tells what earlier repairs of a journal gave up.
-func givenUp(ref reprise.Ref, all []durable.Lost) (out []reprise.Finding) {
-	for _, lost := range all {
-		out = append(out, reprise.Finding{
-			Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: ref.ID,
-			Message: "an earlier repair of the journal gave up " + lost.String(), Source: reprise.Source{File: lost.Copy},
-		})
-	}
-	return out
 }
 
 func broughtUp(ref reprise.Ref, file string, last reprise.Event, n int) reprise.Finding {

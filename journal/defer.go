@@ -20,34 +20,6 @@ type projection struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// Defer records an event about a tracked run: it moves the run on and makes the
-// event durable in the journal, and leaves the files to Project. It reports
-// false, and has done nothing, where the run cannot be moved on in memory; then
-// the event is for Record, and the run to be read again.
-//
-// If the process dies before Project, CatchUp of the next one brings the files up
-// to every event that was deferred, in order.
-func (j *Journal) Defer(ctx context.Context, t reprise.Track, ev reprise.Event) (bool, error) {
-	if j.pending != nil && j.pending != t {
-		if err := j.Project(ctx); err != nil {
-			return false, err
-		}
-	}
-	if !t.Advance(ev) {
-		return false, nil
-	}
-	// crash: before-deferred
-	if err := j.append(Entry{Event: ev, Deferred: true}); err != nil {
-		return false, fmt.Errorf("record %s: %w", ev.Kind, err)
-	}
-	// crash: event-deferred
-	j.pending = t
-	return true, nil
-}
-
-// Deferred counts the events that are not in the files yet.
-func (j *Journal) Deferred() int { return len(j.trail.waiting) }
-
 // changes bounds how often someone else may change a file while we are about to.
 const changes = 8
 

@@ -95,34 +95,6 @@ func (a *Account) Differs(store *durable.Store, ref reprise.Ref, name string) bo
 	return err == nil && !now.IsZero() && now != was.hash
 }
 
-// Wrote reports whether the journal wrote a file.
-func (a *Account) Wrote(name string) bool { _, known := a.trail.own[name]; return known }
-
-// Untouched reports whether every file that the journal wrote is as it wrote it last, or gone.
-func (a *Account) Untouched(store *durable.Store) bool {
-	for name, was := range a.trail.own {
-		if now, err := hash(store, name); err != nil || !now.IsZero() && now != was.hash {
-			return false
-		}
-	}
-	return len(a.trail.own) > 0
-}
-
-// Gone lists the files that the journal wrote and that are missing now, those that
-// identify the run first.
-func (a *Account) Gone(store *durable.Store, ref reprise.Ref) ([]Gone, error) {
-	return a.trail.gone(store, ref)
-}
-
-// Gone returns a missing file that identifies the run, "" if there is none.
-func (j *Journal) Gone() (string, error) {
-	gone, err := j.trail.gone(j.store, j.ref)
-	if err != nil || len(gone) == 0 || !gone[0].Whole {
-		return "", err
-	}
-	return gone[0].Path, nil
-}
-
 // FindGone reports missing files, nil if there are none. The finding blocks if the run
 // can no longer be identified.
 func FindGone(ref reprise.Ref, gone []Gone) []reprise.Finding {
@@ -183,14 +155,4 @@ func (s StepHistory) Reopened(step *reprise.Step) *reprise.Event {
 		return nil
 	}
 	return s.Accepted
-}
-
-// StepsChanged tells that something else changed the file that holds what a run is made
-// of.
-func StepsChanged(ref reprise.Ref, file string) reprise.Finding {
-	return reprise.Finding{
-		Code: reprise.CodeStepsChanged, Severity: reprise.Warning, Subject: ref.ID, Source: reprise.Source{File: file},
-		Message: "something else changed the steps that the run was begun with",
-		Hint:    "resuming puts them back; to change what is to be done, change the workflow file",
-	}
 }

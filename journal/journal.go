@@ -61,11 +61,7 @@ type Journal struct {
 	seq     uint64 // of the last record that the trail knows
 	trail   trail
 	pending reprise.Track // whose files have not been told of all its events
-	still   *Still        // nil where anyone may change the files
 }
-
-// Still says that no one but this process changes the files of the run.
-func (j *Journal) Still(s *Still) { j.still = s }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
 // whatever the run is called.
@@ -232,7 +228,7 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 
 // Current gives the run as its files tell it now. It must not be changed.
 func (j *Journal) Current() (*reprise.Run, error) {
-	run, err := j.still.load(j.store, j.layout, j.ref)
+	run, err := reprise.Load(j.layout, j.store, j.ref)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}

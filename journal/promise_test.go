@@ -39,15 +39,6 @@ func (notes) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edi
 
 var notesRef = reprise.Ref{Layout: "notes", ID: "r", Path: "run", Kind: reprise.KindGraph}
 
-// later is a run of notes that one event is deferred of.
-type later struct{ ev reprise.Event }
-
-func (l *later) Advance(ev reprise.Event) bool { l.ev = ev; return true }
-func (l *later) Edits(fsys fs.FS) ([]reprise.Edit, error) {
-	return notes{}.Record(fsys, &reprise.Run{Ref: notesRef}, l.ev)
-}
-func (*later) Told() {}
-
 // noted is a project with a run of notes, whose journal is open.
 type noted struct {
 	t     *testing.T
@@ -62,6 +53,14 @@ func newNoted(t *testing.T) *noted {
 	n.reopen()
 	n.record(reprise.Event{Kind: reprise.RunStarted, At: at})
 	return n
+}
+
+// die ends the use of a store as a kill would: nothing is projected.
+func die(t *testing.T, s *durable.Store) {
+	t.Helper()
+	if err := s.Release(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // reopen opens store and journal as the next process does.
@@ -82,14 +81,6 @@ func (n *noted) record(ev reprise.Event) {
 	n.t.Helper()
 	if _, err := n.Record(n.t.Context(), ev); err != nil {
 		n.t.Fatal(err)
-	}
-}
-
-// wait records an event whose files follow later.
-func (n *noted) wait(ev reprise.Event) {
-	n.t.Helper()
-	if ok, err := n.Defer(n.t.Context(), &later{}, ev); !ok || err != nil {
-		n.t.Fatal(ok, err)
 	}
 }
 
@@ -118,29 +109,6 @@ func codes(found []reprise.Finding) string {
 
 func step(kind reprise.EventKind, id string) reprise.Event {
 	return reprise.Event{Kind: kind, Step: id, At: at, Attempt: 1}
-}
-
-// A file that the journal wrote long ago and that someone changed since is not
-// overwritten by an event that still waits for its files; a preview says the same.
-func TestDeferred_events_do_not_overwrite_a_file_that_changed_since(t *testing.T) {
-	t.Parallel()
-	n := newNoted(t)
-	n.record(step(reprise.StepStarted, "a"))
-	n.record(step(reprise.StepStarted, "b"))
-	n.wait(step(reprise.StepFinished, "a"))
-	n.write("run/a.md", "theirs\n")
-	n.reopen()
-	account, err := journal.ReadOlder(n.store, journal.Name(notesRef))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dry := durable.NewDryRun(n.store)
-	if found, err := account.Bring(t.Context(), n.store, dry, notes{}, notesRef); err != nil || codes(found) != "moved-on info" || len(dry.Edits()) > 0 {
-		t.Errorf("a preview: %s, %v, %+v", codes(found), err, dry.Edits())
-	}
-	if found, err := n.CatchUp(t.Context()); err != nil || codes(found) != "moved-on info" || n.read("run/a.md") != "theirs\n" {
-		t.Errorf("catching up: %s, %v, %q", codes(found), err, n.read("run/a.md"))
-	}
 }
 
 // Files that are as they were before an event are behind it only if it is the latest: with
@@ -256,35 +224,8 @@ func TestThe_event_comes_before_the_files(t *testing.T) {
 	if _, err := j.Record(t.Context(), step(reprise.StepStarted, "a")); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := j.Defer(t.Context(), &later{}, step(reprise.StepFinished, "a")); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if err := j.Project(t.Context()); err != nil || seen != 2 {
-		t.Errorf("%d changes, %v", seen, err)
-	}
-}
-
-// A file that the journal wrote and that is gone is missed, and while the one that says
-// what the run is is gone, nothing is written beside it.
-func TestFiles_that_are_gone_are_missed(t *testing.T) {
-	t.Parallel()
-	for gone, want := range map[string]string{"run/plan.md": "state-gone blocking", "run/a.md": "state-gone warning, rolled-forward info", "": "rolled-forward info"} {
-		n := newNoted(t)
-		n.record(step(reprise.StepStarted, "a"))
-		n.wait(step(reprise.StepStarted, "b"))
-		if gone != "" {
-			if err := os.Remove(filepath.Join(n.dir, gone)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		n.reopen()
-		found, err := n.CatchUp(t.Context())
-		if err != nil || codes(found) != want {
-			t.Errorf("without %s: %s, %v, want %s", gone, codes(found), err, want)
-		}
-		if wrote := n.read("run/b.md") != ""; wrote != (gone != "run/plan.md") {
-			t.Errorf("without %s: b was written: %v", gone, wrote)
-		}
+	if seen != 1 {
+		t.Errorf("%d changes", seen)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,17 +30,6 @@ func Measure(fsys fs.FS, r *reprise.Run) string {
 	}
 	sum := func(part examine.Part) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
 	return fmt.Sprint(sum(examine.CriteriaPart), " ", sum(examine.ScopePart), " ", n)
-}
-
-// FewerThan reports whether a measure has fewer criteria than another one.
-func FewerThan(now, was string) bool {
-	after, before := strings.Fields(now), strings.Fields(was)
-	if len(after) < 3 || len(before) < 3 {
-		return false // an earlier version did not count them
-	}
-	n, err := strconv.Atoi(after[2])
-	had, failed := strconv.Atoi(before[2])
-	return err == nil && failed == nil && n < had
 }
 
 // measured returns the acceptance criteria and the scope of a document, and on how many

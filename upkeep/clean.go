@@ -66,11 +66,7 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 		plan.Archive, plan.Ends, plan.Refused, plan.Hint, plan.Live = "", false, f.Message, e.Hint(), e.Live()
 		return plan, nil
 	}
-	there, err := begun(ctx, store, r)
-	if err != nil {
-		return nil, err
-	}
-	dry := durable.NewDryRun(there)
+	dry := durable.NewDryRun(store)
 	for _, ev := range Resets(r, t.Now) {
 		edits, err := record(dry, r, ev)
 		if err != nil {
@@ -86,20 +82,6 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	}
 	plan.Diff = dry.Diff()
 	return plan, nil
-}
-
-// begun shows a store as it will be once a run has begun whose beginning was cut off;
-// any other is there.
-func begun(ctx context.Context, store *durable.Store, r *reprise.Run) (reprise.Store, error) {
-	l, err := layoutOf(r)
-	if err != nil {
-		return nil, err
-	}
-	b, err := project.BeginningOf(store, r.Ref)
-	if err != nil || !b.Behind(store) {
-		return store, err
-	}
-	return b.Play(ctx, store, l)
 }
 
 // Resets are the events that take transitional statuses of a run back when it is
