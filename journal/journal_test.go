@@ -142,44 +142,6 @@ func TestX7_what_was_undone_is_not_brought_up_again(t *testing.T) {
 	}
 }
 
-// An undo that was killed once it was recorded is planned again from what the run wrote, and
-// not from nothing.
-func TestAn_undo_that_nothing_followed_hides_nothing_from_the_next_one(t *testing.T) {
-	t.Parallel()
-	dir := project(t, "eventrun")
-	l := find("eventrun")
-	ref, _ := refOf(t, l, dir, eventRun)
-	s := take(t, dir)
-	defer s.Release()
-	j, err := journal.Open(s, l, ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edits, err := j.Record(t.Context(), started("T005"))
-	if err != nil || len(edits) == 0 {
-		t.Fatalf("%d edits, %v", len(edits), err)
-	}
-	wrote := edits[0].Path
-	restored := reprise.Event{Kind: reprise.StateRestored, At: at, Text: "snapshot 000001"}
-	for range 2 { // the second was killed as well
-		if err := journal.Restored(s, restored, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, wrote), []byte("{}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if a, err := journal.ReadUndone(s, journal.Name(ref)); err != nil || len(a.Entries) != 1 || !a.Differs(s, ref, wrote) {
-		t.Errorf("%+v, %v", a, err)
-	}
-	if _, err := j.Record(t.Context(), started("T006")); err != nil {
-		t.Fatal(err)
-	}
-	if a, err := journal.ReadUndone(s, journal.Name(ref)); err != nil || len(a.Entries) != 4 || a.Differs(s, ref, wrote) {
-		t.Errorf("%+v, %v", a, err)
-	}
-}
-
 // readOlder gives the entries of a journal as builds before the core kept them.
 func readOlder(s *durable.Store, name string) ([]journal.Entry, durable.LogInfo, error) {
 	a, err := journal.ReadOlder(s, name)
