@@ -190,7 +190,7 @@ func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testi
 	} else if none, is := errors.AsType[*reprise.NotOfferedError](err); !is || none.Hint() == "" {
 		t.Fatal(err)
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "it was finished"}); err != nil {
+	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "keep"}); err != nil {
 		t.Fatal(err)
 	}
 	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {

@@ -236,7 +236,7 @@ func (l *listed) onlyWaits(seen look) (bool, error) {
 	if l.Ask != nil || l.conv.Playbook == nil || l.choice.Option == reprise.OptionFresh || seen.Decision.Action != reprise.Ask || len(l.chosen()) > 0 || seen.Run.Behind || seen.Run.CutOff() {
 		return false, nil
 	}
-	if len(l.files.PendingQuestions()) == 0 {
+	if len(l.files.PendingQuestions()) == 0 || slices.ContainsFunc(l.letters(), func(in line) bool { return in.Answers() }) {
 		return false, nil
 	}
 	starts, err := l.conv.Starts(l.store)
@@ -888,6 +888,9 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 		return err
 	}
 	if _, err := l.hear(ctx); err != nil { // what is still in the inbox was said before
+		return err
+	}
+	if err := w.load(); err != nil {
 		return err
 	}
 	answers, err = w.settleCalls(ctx, answers, func(_ context.Context, ev reprise.Event) error {
