@@ -35,7 +35,12 @@ func (l *listed) hear(ctx context.Context) (heard bool, err error) {
 		if err := l.load(); err != nil {
 			return heard, err
 		}
-		err := l.give(ctx, letter.Question, letter.Answer)
+		var err error
+		if q, ok := l.question(letter.Question); ok && q.Answered && !sameAnswer(q.Answer, letter.Answer) { // the first one counts while somebody works
+			err = &AnsweredError{Question: q.ID, Answer: q.Answer, Why: "it can be changed once no one works on the project"}
+		} else {
+			err = l.give(ctx, letter.Question, letter.Answer)
+		}
 		_, unknown := errors.AsType[*UnknownQuestionError](err)
 		_, answered := errors.AsType[*AnsweredError](err)
 		_, other := errors.AsType[*reprise.NotOfferedError](err)
