@@ -383,9 +383,9 @@ func TestWhat_a_rejected_attempt_left_closes_nothing(t *testing.T) {
 			t.Errorf("01 is %s; %s: %v", got, d.Action, d.Reasons)
 		}
 	}
-	says(reprise.InProgress, reprise.Ask)
+	says(reprise.Failed, reprise.Ask)
 	p.resume(p.engine(true), engine.Choice{Skip: []string{"01"}, Until: "01"})
-	says(reprise.Skipped, reprise.Finish)
+	says(reprise.Skipped, reprise.Start)
 }
 
 // told holds what a person is told against what they must be told.

@@ -199,7 +199,7 @@ steps:
 				t.Errorf("a restart did not keep the pause: %d launches", launches())
 			}
 		}
-		ahead.Add(int64(time.Hour))
+		ahead.Add(int64(time.Hour) << (attempt - 1)) // it doubles each time
 	}
 	if sum := resume(engine.Choice{}); launches() != 3 || sum.State == reprise.Complete {
 		t.Errorf("the budget was not kept: %d launches, %+v", launches(), sum)
