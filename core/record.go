@@ -74,6 +74,9 @@ type Start struct {
 	// left has the world of the first, so that the step's commit holds both halves.
 	Before World `json:"before"`
 	Head   Head  `json:"head"` // likewise of the first
+	// Tip is where the branch stood when one began that continues another in the project itself: what
+	// was committed before that is accounted for.
+	Tip string `json:"tip,omitempty"`
 	// Staged is the user's index, as a world: what he stages from now on is his.
 	Staged World `json:"staged,omitempty"`
 	Place  Place `json:"place,omitempty"`

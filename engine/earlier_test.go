@@ -26,7 +26,7 @@ func TestL1_X8_what_an_earlier_attempt_committed_is_work_of_the_step(t *testing.
 		done    bool
 	}{
 		"stopped":                         {commits + "touch .git/here; sleep 30", "outputs: [a.txt]", true, false, true},
-		"stopped, told to do it again":    {commits + "touch .git/here; sleep 30", "outputs: [a.txt]", true, true, true},
+		"stopped, told to do it again":    {commits + "touch .git/here; sleep 30", "outputs: [a.txt]", true, true, false}, // its commit is accepted first
 		"stopped, no outputs":             {commits + "touch .git/here; sleep 30", "outputs: []", true, false, true},
 		"stopped, without the trailer":    {plainly + "touch .git/here; sleep 30", "outputs: [a.txt]", true, false, true},
 		"stopped, an output is missing":   {commits + "touch .git/here; sleep 30", "outputs: [a.txt, b.txt]", true, false, false},

@@ -41,7 +41,7 @@ func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	}
 	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head, Boot: e.Boot, Again: past.Done}
 	if first := past.First; first.Step != "" { // it continues what is there
-		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
+		s.Before, s.Head.Commit, s.Staged, s.Tip = first.Before, first.Head.Commit, first.Staged, head.Commit
 		if past.Left != now { // the user was here in the meantime
 			if s.Before, _, err = e.Repo.Merge(ctx, past.Left, first.Before, now); err != nil {
 				return err

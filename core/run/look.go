@@ -156,7 +156,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if err != nil {
 		return nil, err
 	}
-	if l.Base, err = repo.WithCommits(ctx, open.Before, open.Head.Commit, a.Action()); err != nil {
+	if l.Base, err = repo.WithCommits(ctx, open.Before, cmp.Or(open.Tip, open.Head.Commit), a.Action()); err != nil {
 		return nil, err
 	}
 	changes, err := e.Repo.Diff(l.Base, l.Now)
