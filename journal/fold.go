@@ -201,7 +201,7 @@ func (h *History) Add(ev *reprise.Event) {
 		h.Measured = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Attempt: ev.Attempt, Measure: ev.Measure}
 	}
 	h.spend(ev)
-	if slices.Contains(begins, ev.Kind) {
+	if ev.Kind == reprise.RunStarted || ev.Kind == reprise.RunRevised { // which say what it is
 		h.Made, h.Undone = ev.Text, false
 	}
 	switch ev.Kind {

@@ -10,6 +10,6 @@ import (
 )
 
 // rebuildKept is nothing where no run is worked on with worlds.
-func (a *Account) rebuildKept(context.Context, *durable.Store, reprise.Ref, []string) (*Rebuilt, error) {
+func rebuildKept(context.Context, *durable.Store, reprise.Ref, []string) (*Rebuilt, error) {
 	return nil, nil
 }

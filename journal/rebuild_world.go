@@ -21,7 +21,7 @@ import (
 
 // rebuildKept is Rebuild for a run on worlds: the last world of its records that has what is lost
 // has it to the byte. nil if none has.
-func (a *Account) rebuildKept(ctx context.Context, store *durable.Store, ref reprise.Ref, damaged []string) (*Rebuilt, error) {
+func rebuildKept(ctx context.Context, store *durable.Store, ref reprise.Ref, damaged []string) (*Rebuilt, error) {
 	var worlds []core.World
 	apart := map[string]bool{} // steps in a place of their own, where the plan does not move
 	err := records.Read(filepath.Join(runsOf(store), Name(ref)), func(r core.Record) error {
@@ -67,11 +67,11 @@ func (a *Account) rebuildKept(ctx context.Context, store *durable.Store, ref rep
 		if edits == nil {
 			continue
 		}
-		dry, out := durable.NewDryRun(durable.Without(store, ref.Path)), &Rebuilt{From: "what was kept of it with its last step"}
+		dry := durable.NewDryRun(durable.Without(store, ref.Path))
 		if err := dry.Apply(ctx, edits); err != nil {
 			return nil, err
 		}
-		return out, a.takeLost(ctx, store, dry, ref, base{}, damaged, out)
+		return takeLost(ctx, store, dry, ref, "what was kept of it with its last step", damaged)
 	}
 	return nil, nil
 }

@@ -56,9 +56,6 @@ func (a *Account) readRecords(store *durable.Store, name string) error {
 		err = &durable.DamageError{Log: name, Path: recordsFile(name), Cause: err.Error()}
 	}
 	a.Entries, a.Info.Records, a.Due = t.out, len(t.out), t.due
-	for i := range a.Entries {
-		a.trail.add(&a.Entries[i])
-	}
 	return err
 }
 
@@ -125,7 +122,7 @@ func (t *Teller) tell(r core.Record) {
 	}
 	add := func(ev reprise.Event) {
 		ev.At = r.At
-		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
+		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev})
 	}
 	if t.settles(r) {
 		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: t.open.ID, Text: "something was done about it"})

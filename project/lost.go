@@ -149,7 +149,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	if then, err := reprise.Load(lay, store, l.Ref); err == nil && then.State == reprise.Complete && l.owes() {
 		return then // its layout takes it for over by what a rejected attempt left
 	}
-	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
+	if made, err := l.account.Rebuild(ctx, store, l.Ref); err == nil {
 		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
 			if !run.State.Open() && len(l.doubts()) == 0 {
@@ -355,7 +355,7 @@ func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *r
 	if err != nil {
 		return nil // recallJournals reports it
 	}
-	made, err := account.Rebuild(ctx, store, l, r.Ref)
+	made, err := account.Rebuild(ctx, store, r.Ref)
 	if err != nil {
 		return nil // repair reports it
 	}

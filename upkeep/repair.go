@@ -242,13 +242,13 @@ func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *rep
 	}
 	now, err := reprise.Load(l, store, r.Ref) // r may tell it as the journal does
 	if err != nil {
-		return rebuildGone(ctx, store, account, l, r, plan)
+		return rebuildGone(ctx, store, account, r, plan)
 	}
 	now.Unread, now.Lost = append(now.Unread, r.Unread...), r.Lost
-	if names := damagedFiles(store, account, now); len(names) > 0 {
-		made, err := account.Rebuild(ctx, store, l, r.Ref, names...)
+	if names := damagedFiles(store, now); len(names) > 0 {
+		made, err := account.Rebuild(ctx, store, r.Ref, names...)
 		if err == nil && len(made.Other) == 0 && coverDamage(store, now, made) {
-			what := strings.Join(names, ", ") + " cannot be read as the journal wrote it"
+			what := strings.Join(names, ", ") + " cannot be read"
 			plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: reprise.Mend{
 				What: what, From: made.From + "; later changes by other programs are lost", Edits: made.Edits,
 			}, Diff: made.Files.Diff()})
@@ -258,13 +258,15 @@ func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *rep
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return rebuildGone(ctx, store, account, l, r, plan)
+	return rebuildGone(ctx, store, account, r, plan)
 }
 
-// damagedFiles are those of a run that are there, are damaged, and are not as its
-// journal wrote them. A file that may not be opened is not one of them: another content
-// would not help.
-func damagedFiles(store *durable.Store, account *journal.Account, r *reprise.Run) (out []string) {
+// damagedFiles are those of a run on record that are damaged. A file that may not be opened is not
+// one of them: another content would not help.
+func damagedFiles(store *durable.Store, r *reprise.Run) (out []string) {
+	if !journal.OnWorlds(store, journal.Name(r.Ref)) {
+		return nil
+	}
 	names := slices.Clone(r.Unread)
 	for _, f := range r.Findings {
 		if isDamage(f) && !reprise.Unopened(f.Code) {
@@ -273,7 +275,7 @@ func damagedFiles(store *durable.Store, account *journal.Account, r *reprise.Run
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if account.Differs(store, r.Ref, name) {
+		if within(name, r.Path) {
 			out = append(out, name)
 		}
 	}
@@ -296,13 +298,13 @@ func coverDamage(store *durable.Store, r *reprise.Run, made *journal.Rebuilt) bo
 }
 
 // rebuildGone plans to make files of a run again that are gone.
-func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Account, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
+func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Account, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
 	gone := goneFinding(r)
 	if gone == nil {
 		return nil, nil
 	}
 	f := *gone
-	made, err := account.Rebuild(ctx, store, l, r.Ref)
+	made, err := account.Rebuild(ctx, store, r.Ref)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
