@@ -25,12 +25,15 @@ type Shape struct {
 	Questions []Question
 	// Hold says why nothing is to be done although steps are left, "" if something is.
 	Hold string
+	// Measure is a fingerprint of what the plan measures the work by; "" if it says nothing of that.
+	Measure string
 }
 
 // Judgement is what a convention makes of what an attempt left.
 type Judgement struct {
 	Leaves    []File     // what it must leave: without that nothing else of it counts
 	Problem   string     // why it does not count, "" if it does
+	Doubt     string     // why a person must say whether it does, "" if nobody need
 	Questions []Question // what it cannot go on without
 	Uses      []string   // the questions of the plan whose answers it used
 	Outcome   string     // what it amounts to, in a word of the convention's: a review's, for instance

@@ -347,6 +347,10 @@ func finished(v View) Decision {
 			}}
 		case l.Judged != nil && l.Judged.Problem != "":
 			return EndAttempt{Step: l.Step, Outcome: Failed, Why: l.Judged.Problem}
+		case l.Judged != nil && l.Judged.Doubt != "":
+			return AskPerson{Divergence: Divergence{
+				Step: l.Step, Says: "the step is done", Shows: l.Judged.Doubt, Facts: l.Facts, Options: []Option{Keep, Onto},
+			}}
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil && v.Stop != "":
 			return v.rest(v.Stop) // its check is run when the work goes on
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil:
@@ -567,7 +571,7 @@ func ready(v View) Decision {
 		if v.alive() > 0 {
 			return WaitFor{}
 		}
-		return AskPerson{Of: q, Divergence: Divergence{Step: s.ID, Says: "a budget is used up", Shows: q.Text}}
+		return AskPerson{Of: q, Divergence: Divergence{Step: s.ID, Says: "a person is asked before more is started", Shows: q.Text}}
 	}
 	return StartStep{s}
 }

@@ -387,7 +387,7 @@ func TestNext_budgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a", Says: "a budget is used up", Shows: of.Text}}})
+	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a", Says: "a person is asked before more is started", Shows: of.Text}}})
 	if d, ok := core.Next(v).(core.Rest); !ok {
 		t.Errorf("while it is asked: %#v", d)
 	}

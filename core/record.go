@@ -89,7 +89,8 @@ type Start struct {
 	// Inner names the run that does the step: no agent of this one is at work.
 	Inner string `json:"inner,omitempty"`
 	// Again says that it was done before, and that the plan has it again.
-	Again bool `json:"again,omitempty"`
+	Again   bool   `json:"again,omitempty"`
+	Measure string `json:"measure,omitempty"` // what the plan measured the work by then
 }
 
 // Head is where the user's branch stands.
@@ -159,7 +160,10 @@ type End struct {
 	// Reopens are steps that were done and that the plan opens again because of this end: a
 	// review that sends work back, the next round of a loop.
 	Reopens []string `json:"reopens,omitempty"`
-	Move    *Move    `json:"move,omitempty"`
+	// Measure is what the plan measures the work by, as the attempt left it; empty if it is not the
+	// attempt's word.
+	Measure string `json:"measure,omitempty"`
+	Move    *Move  `json:"move,omitempty"`
 }
 
 // Ask puts a question to a person. The run rests until the Answer.

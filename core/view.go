@@ -36,7 +36,8 @@ type View struct {
 	Tries int
 	// Cuts is how often it may be cut off; five times if zero.
 	Cuts int
-	// Budget is what a person is asked before anything more is started, nil if nothing is used up.
+	// Budget is what a person is asked before anything more is started: whether it may use more, for
+	// instance. Nil for nothing.
 	Budget *Question
 	// Stop says why nothing is begun any more, "" if it may be: a person wants to stop, or what
 	// an attempt needs is not there. What is over is still recorded.

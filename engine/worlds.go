@@ -301,6 +301,9 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 	if c.Option == reprise.OptionContinue && from == "" {
 		from = w.blockedAt(ctx, seen)
 	}
+	if from == "" {
+		from = l.builtAgain()
+	}
 	if err := l.beginsAt(ctx, from); err != nil {
 		return nil, seen, err
 	}
@@ -395,6 +398,33 @@ func (w *work) blockedAt(ctx context.Context, l look) string {
 	return step
 }
 
+// builtAgain is the step at which a person wants a run to begin again, since what it is measured by has
+// changed; "" if he does not, or it has begun.
+func (l *listed) builtAgain() (step string) {
+	for i := range l.events {
+		switch ev := &l.events[i]; {
+		case ev.Kind == reprise.StepStarted, ev.Kind == reprise.StepReset && ev.Actor == reprise.Person:
+			step = ""
+		case ev.Kind != reprise.QuestionAnswered || !strings.HasPrefix(ev.Question, project.ChangedPrefix):
+		case ev.Text == project.ChangedAgain:
+			step = measured(l.files)
+		default:
+			step = ""
+		}
+	}
+	return step
+}
+
+// measured is the first step that works by what a run is measured by, "" if none does.
+func measured(r *reprise.Run) string {
+	for i := range r.Steps {
+		if s := &r.Steps[i]; !project.WritesStory(s.ID) {
+			return s.ID
+		}
+	}
+	return ""
+}
+
 // config says how the core works on the list.
 func (l *listed) config() run.Config {
 	skip := map[string]bool{}
@@ -465,7 +495,11 @@ func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
 			return &core.Judgement{Problem: "its result cannot be used: " + j.Result.ReplyProblem}, nil
 		}
 		c.Place = j.Place
-		return c.Judge(j.Before, j.Now, j.Was, j.Is, reply)
+		says, err := c.Judge(j.Before, j.Now, j.Was, j.Is, reply)
+		if says != nil {
+			says.Doubt = project.TookCriteria(j.Before, j.Now, c.Ref, j.Was)
+		}
+		return says, err
 	}
 }
 
@@ -500,7 +534,7 @@ func (l *listed) assignment(step, inPlan, title string) (reprise.Assignment, err
 
 // conventionOf is the one of a run, with all that the table of conventions knows of it.
 func conventionOf(ref reprise.Ref, past func() []reprise.Version) adapted.Convention {
-	c, of := adapted.Convention{Layout: convention.Find(ref.Layout), Ref: ref}, convention.Of(ref.Layout)
+	c, of := adapted.Convention{Layout: convention.Find(ref.Layout), Ref: ref, Measure: project.Measure}, convention.Of(ref.Layout)
 	c.PutAway = func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) { return project.Moved(fsys, of, ref) }
 	if of.Aim != nil {
 		c.Aim = func(fsys fs.FS, r *reprise.Run) { of.Aim(fsys, r, past()) }
@@ -683,8 +717,16 @@ func (l *listed) used(s run.Attempted) json.RawMessage {
 	return data
 }
 
-// budget is the question about a budget that is used up.
+// budget is the question about a budget that is used up, or about what the work is measured by and
+// somebody changed.
 func (l *listed) budget() *core.Question {
+	if r, err := reprise.Load(l.layout, l.store, l.ref); err == nil && !slices.Contains(l.again, measured(r)) {
+		r.Recall(l.events)
+		if m := project.RemeasuredBy(l.Dir, l.store, r, l.hist); m != nil && m.Asks {
+			q := m.Asked()
+			return &core.Question{ID: q.ID, Text: q.Text, Options: q.Options, Closed: q.Closed, Lapses: true}
+		}
+	}
 	over := l.spending().over()
 	if over == nil {
 		return nil
@@ -745,6 +787,14 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if _, err := l.hear(ctx); err != nil {
 			return err
+		}
+		if step := l.builtAgain(); step != "" {
+			if err := l.beginsAt(ctx, step); err != nil {
+				return err
+			}
+			if err := l.from(ctx); err != nil {
+				return err
+			}
 		}
 		rest, err := l.at.Work(ctx)
 		if err != nil {
@@ -1131,7 +1181,7 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	case core.WorkInner:
 		err = l.previewInner(ctx, named(d.Step), p)
 	case core.AskPerson:
-		would("A person is asked: %s, but %s", d.Divergence.Says, d.Divergence.Shows)
+		would("A person is asked: %s", askedText(d))
 		p.Outcome = reprise.OutcomeAsk
 	case core.Rest:
 		until := ""
@@ -1151,6 +1201,11 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	}
 	p.Would = append(p.Would, l.notes...)
 	return p, err
+}
+
+// askedText is a question in words.
+func askedText(d core.AskPerson) string {
+	return journal.Asked(&core.Ask{Divergence: d.Divergence, Of: d.Of}).Text
 }
 
 // previewInner tells what the run would do that does a step of this one.
@@ -1177,7 +1232,7 @@ func (l *listed) previewInner(ctx context.Context, step core.Step, p *Preview) e
 		}
 		return err
 	case core.AskPerson:
-		p.Would = append(p.Would, fmt.Sprintf("A person is asked: %s, but %s", d.Divergence.Says, d.Divergence.Shows))
+		p.Would = append(p.Would, "A person is asked: "+askedText(d))
 		p.Outcome = reprise.OutcomeAsk
 	}
 	return nil

@@ -142,7 +142,7 @@ func (t *Teller) tell(r core.Record) {
 		if s.Inner != "" {
 			break // the run that does it tells of its attempts
 		}
-		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.name + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
+		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.name + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/"), Measure: s.Measure})
 	case r.End != nil:
 		t.end(r, add)
 	case r.Made != nil:
@@ -203,7 +203,7 @@ func (t *Teller) tell(r core.Record) {
 
 func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	e := r.End
-	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why, Agent: e.Session}, "" // why it is not under way any more
+	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why, Agent: e.Session, Measure: e.Measure}, "" // why it is not under way any more
 	switch e.Outcome {
 	case core.Done:
 		if t.done == nil {

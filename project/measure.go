@@ -70,6 +70,19 @@ func measured(fsys fs.FS, name string) (text map[examine.Part]string, criteria i
 	return text, criteria
 }
 
+// TookCriteria tells that a step which was not to write the acceptance criteria of a run left fewer of
+// them than it began with: nobody would miss them later. It is "" otherwise.
+func TookCriteria(before, now fs.FS, ref reprise.Ref, step string) string {
+	if !ref.Kind.Facts().Document || WritesStory(step) {
+		return ""
+	}
+	_, had := measured(before, ref.Path)
+	if text, has := measured(now, ref.Path); text == nil || has >= had {
+		return ""
+	}
+	return "it left " + ref.Path + " with fewer acceptance criteria than it began with"
+}
+
 func plainWords(text string) string {
 	text = strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(text)
 	return strings.Join(strings.Fields(text), " ") + "\n"

@@ -83,6 +83,11 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 			return err
 		}
 	}
+	if shape, err := e.shape(e.Repo.FS(now)); err == nil {
+		s.Measure = shape.Measure
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := e.do(ctx, core.Record{Start: s}); err != nil {
 		return err
 	}
@@ -204,6 +209,9 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked, Account: d.Account, Until: d.Until}
 	if d.Outcome != core.Done {
 		end.Session = look.Session
+	}
+	if shape, err := e.shape(e.Repo.FS(look.Base)); err == nil && shape.Measure == open.Measure && !slices.ContainsFunc(look.Foreign, e.inPlan) {
+		end.Measure = v.Measure // nobody else changed it meanwhile
 	}
 	left := now
 	if look.Passed && look.Judged == nil && open.Place == core.Here && d.Outcome != core.Done && d.Outcome != core.Asking {
