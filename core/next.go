@@ -118,6 +118,7 @@ func rules() []func(View) Decision {
 		stopped,   // nothing more is to begin
 		gone,      // the plan is not there
 		atWork,    // agents are at work, and no more may be
+		landed,    // a commit below HEAD has the work of a step that the records do not know
 		skipped,   // a person leaves a step out
 		until,     // a person wants to look here
 		ticked,    // the plan calls a step done that we did not do
@@ -476,6 +477,26 @@ func ticked(v View) Decision {
 		}
 		if s.Status.Closed() && !past.Done {
 			return AdoptStep{Step: s.ID}
+		}
+	}
+	return nil
+}
+
+// landed takes a step as done whose work is below HEAD. Where its commit marked it done and the plan
+// does not, somebody opened it since.
+func landed(v View) Decision {
+	if v.alive() > 0 {
+		return nil
+	}
+	for _, s := range v.Steps {
+		switch at, is := v.Landed[s.ID]; {
+		case !is || v.State.OpenOf(s.ID) != nil:
+		case at.Ticked && !s.Status.Closed():
+			return AskPerson{Divergence: Divergence{
+				Step: s.ID, Says: "commit " + at.Commit[:min(len(at.Commit), 10)] + " has the step done", Shows: "the plan calls it open", Options: []Option{Keep, Open},
+			}}
+		default:
+			return AdoptStep{Step: s.ID, Why: "commit " + at.Commit[:min(len(at.Commit), 10)] + " has its work", Commit: at.Commit}
 		}
 	}
 	return nil

@@ -71,6 +71,7 @@ func TestNext(t *testing.T) {
 		look                 *core.Look
 		busy                 string
 		parallel             int
+		landed               map[string]core.Landed
 		skip, until, others  string
 		stop                 string
 		unmade, reset, apart bool
@@ -207,6 +208,8 @@ func TestNext(t *testing.T) {
 		{name: "an agent at work is waited for before a rest", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c"}}, look: &core.Look{Alive: true}, parallel: 2, busy: "a rebase", want: core.WaitFor{}},
 		{name: "no third beside two places", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c", Needs: []string{"a"}}}, look: &core.Look{Alive: true}, parallel: 2, want: core.WaitFor{}},
 		{name: "a plan that changed while an agent works is asked about afterwards", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "b", Status: core.Finished}}, look: &core.Look{Alive: true}, want: core.WaitFor{}},
+		{name: "work that the records do not know", steps: todo, landed: map[string]core.Landed{"a": {Commit: "c0"}}, want: core.AdoptStep{Step: "a", Why: "commit c0 has its work", Commit: "c0"}},
+		{name: "work that was marked, and opened since", steps: todo, landed: map[string]core.Landed{"a": {Commit: "c0", Ticked: true}}, want: core.AskPerson{}},
 		{name: "a move that is due", records: []core.Record{start("a", 1), end("a", core.Done)}, unmade: true, steps: half, want: core.MakeMove{}},
 		{name: "a move that is due and whose ground is gone", records: []core.Record{start("a", 1), end("a", core.Done)}, unmade: true, reset: true, steps: half, want: core.AskPerson{}},
 		{name: "made by a person's word", records: []core.Record{start("a", 1), end("a", core.Done), ask("a", core.Drop, core.Make), answer("make")}, unmade: true, reset: true, steps: half, want: core.MakeMove{}},
@@ -241,7 +244,7 @@ func TestNext(t *testing.T) {
 			if c.unmade {
 				state.Due = &core.Record{Seq: 3, End: &core.End{Step: "a"}}
 			}
-			got := core.Next(core.View{Stop: c.stop, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Shape: core.Shape{Steps: c.steps}, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
+			got := core.Next(core.View{Stop: c.stop, Landed: c.landed, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Shape: core.Shape{Steps: c.steps}, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
 				if len(a.Divergence.Options) == 0 && a.Of == nil || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)

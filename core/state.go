@@ -22,6 +22,7 @@ type State struct {
 	At    Head             `json:"at,omitzero"`      // where the branch stood when the run last looked
 	Ended *Close           `json:"closed,omitempty"` // nothing follows
 	Site  Site             `json:"site,omitzero"`    // where it is worked on
+	Since string           `json:"since,omitempty"`  // where the branch stood when its files were made
 	// Limits are the accounts whose usage limit was met, and until when; zero if that is not known.
 	Limits map[string]time.Time `json:"limits,omitempty"`
 }
@@ -45,6 +46,8 @@ type Past struct {
 	After    World     `json:"after,omitempty"`
 	Wanted   bool      `json:"wanted,omitempty"` // a person wants it done, whatever the plan says
 	Commit   string    `json:"commit,omitempty"` // where the branch stood when its work was in
+	// Since is where the branch stood when it was opened again: a commit below that has not its work.
+	Since string `json:"since,omitempty"`
 	// Overruled is what the plan showed when a person said that it is done; the plan may have no better word.
 	Overruled string `json:"overruled,omitempty"`
 }
@@ -125,6 +128,7 @@ func (s *State) Fold(r Record) error {
 		for id, p := range s.Steps { // it begins again, and its attempts are counted on
 			s.Steps[id] = &Past{Title: p.Title, Attempts: p.Attempts}
 		}
+		s.Since = s.At.Commit
 		s.Open, s.Asked, s.Said, s.Ended, s.Limits, s.Last, s.Site = nil, nil, "", nil, nil, "", Site{}
 		s.Run = *r.Begin
 	case r.Start != nil:
@@ -168,6 +172,9 @@ func (s *State) Fold(r Record) error {
 		if e := s.Due.End; e != nil && e.Outcome == Done {
 			s.past(e.Step).Commit = r.Made.Head.Commit
 		}
+		if s.Due.Begin != nil {
+			s.Since = r.Made.Head.Commit
+		}
 		s.Due, s.At = nil, r.Made.Head
 	case r.Plan != nil:
 		if r.Plan.Revised {
@@ -197,7 +204,7 @@ func (s *State) Fold(r Record) error {
 func (s *State) reopen(steps []string) {
 	for _, id := range steps {
 		p := s.past(id)
-		*p = Past{Title: p.Title, Attempts: p.Attempts, Answers: p.Answers}
+		*p = Past{Title: p.Title, Attempts: p.Attempts, Answers: p.Answers, Since: s.At.Commit}
 	}
 }
 

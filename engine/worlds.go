@@ -1164,7 +1164,7 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 		case core.EndAttempt:
 			would("the last attempt at %s is settled as %s: %s", d.Step, d.Outcome, d.Why)
 		case core.AdoptStep:
-			would("%s is taken as done, as its plan says", d.Step)
+			would("%s is taken as done: %s", d.Step, cmp.Or(d.Why, "its plan says so"))
 		case core.SkipStep:
 			would("%s is left out", d.Step)
 		case core.UndoStep:
@@ -1322,7 +1322,9 @@ func (e *Engine) foreseenOnWorlds(ctx context.Context, ref reprise.Ref) (out pro
 		ev := journal.Asked(&core.Ask{ID: v.State.AskID(d), Divergence: d.Divergence, Of: d.Of})
 		out.Asks = append(out.Asks, askedIn(ev))
 	case core.AdoptStep:
-		if l.conv.Playbook != nil {
+		if d.Commit != "" {
+			out.Settled = append(out.Settled, d.Step)
+		} else if l.conv.Playbook != nil {
 			starts(d.Step)
 		}
 	case core.CloseRun:

@@ -692,7 +692,7 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep, keep ...string) erro
 	if err != nil {
 		return err
 	}
-	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\nReprise-Undo: %s/%s", reprise.CommitSubject("Undo "+d.Step, ""), e.Run, d.Step)}
+	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", reprise.CommitSubject("Undo "+d.Step, ""), world.UndoTrailer, e.Run, d.Step)}
 	if !d.Keep {
 		past := e.state().Step(d.Step)
 		before, after := past.Before, past.After

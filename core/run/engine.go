@@ -175,6 +175,8 @@ type Engine struct {
 	at      core.World                     // where our own last move left the project; empty if time has passed
 	full    bool                           // our store could not be packed
 	stop    string                         // why nothing more is begun
+	history *world.History                 // what the branch said of steps when the engine first looked
+	older   map[[2]string]bool             // whether a commit is below another one
 	resumed *core.SetHold                  // what the plan is to say of the resume with its next change
 }
 

@@ -68,7 +68,62 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 			return v, err
 		}
 	}
-	return v, nil
+	return v, e.landed(ctx, &v)
+}
+
+// depth is how many commits below HEAD are asked for the work of steps.
+const depth = "1000"
+
+// landed tells which steps that the records do not call done have their commit below HEAD: the records
+// may be those of an older day, or lost. A commit is no such evidence if it is older than the run, or than
+// the last time that its step was opened again, or if its plan has another step of that id.
+func (e *Engine) landed(ctx context.Context, v *core.View) (err error) {
+	for _, s := range v.Steps {
+		past := e.state().Step(s.ID)
+		if past.Done || past.Wanted || e.state().OpenOf(s.ID) != nil || s.Passing {
+			continue
+		}
+		if e.history == nil {
+			if e.history, err = e.Repo.History(ctx, depth); err != nil {
+				return err
+			}
+			e.older = map[[2]string]bool{}
+		}
+		id := e.history.Steps[e.Run+"/"+s.ID]
+		if id == "" {
+			continue
+		}
+		if since := cmp.Or(past.Since, e.state().Since); since != "" {
+			older, known := e.older[[2]string{id, since}]
+			if !known {
+				if older, err = e.Repo.Has(ctx, since, id); err != nil {
+					return err
+				}
+				e.older[[2]string{id, since}] = older
+			}
+			if older {
+				continue
+			}
+		}
+		at := core.Landed{Commit: id}
+		message, then, err := e.Repo.Commit(id)
+		if err != nil {
+			return err
+		}
+		was, err := e.steps(e.Repo.FS(then))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		i := slices.IndexFunc(was, func(old core.Step) bool { return old.ID == s.ID && (s.Named || old.Title == s.Title) })
+		if i < 0 && !s.Named && (len(was) > 0 || !strings.Contains(message, s.Title)) { // git may ignore the plan
+			continue
+		}
+		if at.Ticked = i >= 0 && was[i].Status.Closed(); v.Landed == nil {
+			v.Landed = map[string]core.Landed{}
+		}
+		v.Landed[s.ID] = at
+	}
+	return nil
 }
 
 // passing adds the steps of attempts that the plan had only as long as they were the next thing

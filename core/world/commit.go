@@ -18,6 +18,7 @@ import (
 const (
 	RecordTrailer = "Reprise-Record: " // the run and the number of the record
 	StepTrailer   = "Reprise-Step: "   // the run and the step
+	UndoTrailer   = "Reprise-Undo: "   // likewise: it takes the step back, or opens it again
 )
 
 // Make makes a move, for the first time or again: files, index, commit. It is done when it
