@@ -203,7 +203,7 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked, Account: d.Account, Until: d.Until}
 	if d.Outcome != core.Done {
-		end.Session = look.Session
+		end.Session, end.Lost = look.Session, look.End == core.Full
 	}
 	left := now
 	if look.Passed && look.Judged == nil && open.Place == core.Here && d.Outcome != core.Done && d.Outcome != core.Asking {
