@@ -147,6 +147,8 @@ type End struct {
 	Asks []string `json:"asks,omitempty"`
 	// Session is that of its agent, where the next attempt may continue it.
 	Session string `json:"session,omitempty"`
+	// Lost says that nobody can continue its session: it is full, or gone.
+	Lost bool `json:"lost,omitempty"`
 	// Usage is what the attempt used, in words that only who counts it reads; empty if no agent
 	// was at work.
 	Usage json.RawMessage `json:"usage,omitempty"`

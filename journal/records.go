@@ -226,6 +226,9 @@ func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	default: // it is begun again
 		ev.Kind, ev.Outcome, over = reprise.StepResolved, string(reprise.Rerun), "cut-off"
 	}
+	if e.Lost && ev.Kind == reprise.StepResolved {
+		ev.Cause = SessionLost
+	}
 	if len(e.Usage) > 0 {
 		ev.Usage = &reprise.Usage{}
 		if json.Unmarshal(e.Usage, ev.Usage) != nil { // of another version: it is not known

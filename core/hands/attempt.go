@@ -164,10 +164,13 @@ func (a Attempt) Start(ctx context.Context, hard <-chan struct{}, by agent.Agent
 // ErrAtWork is given for an attempt that was started already.
 var ErrAtWork = errors.New("an agent is at work on this attempt")
 
-// write replaces a file of the folder whole.
+// write replaces a file of the folder whole. An agent may have removed the folder.
 func (a Attempt) write(name string, what any) error {
 	data, err := json.Marshal(what)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(string(a), 0o700); err != nil {
 		return err
 	}
 	if err := os.WriteFile(a.path(name+".new"), data, 0o600); err != nil {

@@ -208,7 +208,7 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked, Account: d.Account, Until: d.Until}
 	if d.Outcome != core.Done {
-		end.Session = look.Session
+		end.Session, end.Lost = look.Session, look.End == core.Full
 	}
 	if shape, err := e.shape(e.Repo.FS(look.Base)); err == nil && shape.Measure == open.Measure && !slices.ContainsFunc(look.Foreign, e.inPlan) {
 		end.Measure = v.Measure // nobody else changed it meanwhile

@@ -377,12 +377,18 @@ var endings = map[agent.Outcome]core.Ending{
 	agent.Killed: core.Killed, agent.TimedOut: core.Late, agent.Stopped: core.Asked,
 }
 
+// lost says why nobody continues a session.
+var lost = map[agent.Outcome]string{
+	agent.OutOfContext:    "the context of its session was used up; a new session takes over",
+	agent.SessionNotFound: "its session could not be found; a new session takes over",
+}
+
 // ended says how the agent of an attempt ended, and what it says of its work: by the last event
 // of its CLI, by how it ended if it is a plain command, or by its reply, which counts however it
 // was cut off.
 func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
 	if ended {
-		l.End, l.Why = endings[r.Outcome], cmp.Or(r.Reason, string(r.Outcome))
+		l.End, l.Why = endings[r.Outcome], cmp.Or(lost[r.Outcome], r.Reason, string(r.Outcome))
 	}
 	if r.Outcome == agent.Limited {
 		l.Limit, l.LimitEnds = l.Why, r.Until
