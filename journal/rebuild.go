@@ -12,25 +12,22 @@ import (
 	"reprise/internal/durable"
 )
 
-// Rebuilt is what is known of the files of a run that are gone or damaged.
+// Rebuilt is what is known of the files of a run that are gone.
 type Rebuilt struct {
-	// Edits make files that are not there and write those again that are damaged; they
-	// change no other. Where a folder stands in the place of a file, Base is zero.
+	// Edits make files that are not there, and change no other.
 	Edits []reprise.Edit
 	// From is what they are made of, in words.
 	From string
-	// Other are damaged files that nothing was kept of.
-	Other []string
 	// Files shows the project as it would be once they are made.
 	Files *durable.DryRun
 }
 
-// Rebuild makes the files of a run that are gone, and the damaged ones, as they were kept: in the
-// last world of its records that has them or, where none has, in the latest snapshot. Of a damaged
-// file without such a copy Other tells. It changes nothing. The error tells why nothing can be made.
-func (a *Account) Rebuild(ctx context.Context, store *durable.Store, ref reprise.Ref, damaged ...string) (*Rebuilt, error) {
+// Rebuild makes the files of a run that are gone as they were kept: in the last world of its records
+// or, where none has them, in the latest snapshot. It changes nothing. The error tells why nothing can
+// be made.
+func Rebuild(ctx context.Context, store *durable.Store, ref reprise.Ref) (*Rebuilt, error) {
 	if OnWorlds(store, Name(ref)) {
-		if made, err := rebuildKept(ctx, store, ref, damaged); made != nil || err != nil {
+		if made, err := rebuildKept(ctx, store, ref); made != nil || err != nil {
 			return made, err
 		}
 	}
@@ -46,7 +43,7 @@ func (a *Account) Rebuild(ctx context.Context, store *durable.Store, ref reprise
 		if err := putKept(ctx, dry, store, &snap, ref); err != nil {
 			return nil, err
 		}
-		return takeLost(ctx, store, dry, ref, "snapshot "+snap.ID, damaged)
+		return takeLost(ctx, store, dry, ref, "snapshot "+snap.ID)
 	}
 	return nil, fmt.Errorf("rebuild %s: no state of it was kept", ref.ID)
 }
@@ -77,34 +74,24 @@ func putKept(ctx context.Context, into reprise.Store, store *durable.Store, snap
 	return into.Apply(ctx, edits)
 }
 
-// takeLost takes of what was kept the files that are not there or damaged.
-func takeLost(ctx context.Context, store *durable.Store, dry *durable.DryRun, ref reprise.Ref, from string, damaged []string) (*Rebuilt, error) {
+// takeLost takes of what was kept the files that are not there.
+func takeLost(ctx context.Context, store *durable.Store, dry *durable.DryRun, ref reprise.Ref, from string) (*Rebuilt, error) {
 	var under reprise.Store = store
 	out := &Rebuilt{From: from}
 	for _, e := range dry.Edits() {
 		if !below(e.Path, ref.Path) || slices.ContainsFunc(out.Edits, func(have reprise.Edit) bool { return have.Path == e.Path }) {
 			continue
 		}
-		base, err := hash(store, e.Path)
-		if err != nil || !base.IsZero() && !slices.Contains(damaged, e.Path) {
+		if have, err := hash(store, e.Path); err != nil || !have.IsZero() {
 			continue
 		}
 		content, err := fs.ReadFile(dry, e.Path)
 		if err != nil {
 			return nil, err
 		}
-		what := "it is damaged"
-		if base.IsZero() {
-			what, under = "it is gone", durable.Without(under, e.Path) // a folder may be there
-		}
-		out.Edits = append(out.Edits, reprise.Edit{Path: e.Path, Base: base, Content: content, Why: what + ", and " + out.From + " has its contents"})
+		under = durable.Without(under, e.Path) // a folder may be there
+		out.Edits = append(out.Edits, reprise.Edit{Path: e.Path, Content: content, Why: "it is gone, and " + from + " has its contents"})
 	}
-	for _, name := range damaged {
-		if !slices.ContainsFunc(out.Edits, func(e reprise.Edit) bool { return e.Path == name }) {
-			out.Other = append(out.Other, name)
-		}
-	}
-	slices.Sort(out.Other)
 	slices.SortStableFunc(out.Edits, func(x, y reprise.Edit) int { return strings.Compare(x.Path, y.Path) })
 	out.Files = durable.NewDryRun(under)
 	return out, out.Files.Apply(ctx, out.Edits)

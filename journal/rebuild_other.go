@@ -10,6 +10,6 @@ import (
 )
 
 // rebuildKept is nothing where no run is worked on with worlds.
-func rebuildKept(context.Context, *durable.Store, reprise.Ref, []string) (*Rebuilt, error) {
+func rebuildKept(context.Context, *durable.Store, reprise.Ref) (*Rebuilt, error) {
 	return nil, nil
 }

@@ -3,10 +3,8 @@
 package journal
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -21,7 +19,7 @@ import (
 
 // rebuildKept is Rebuild for a run on worlds: the last world of its records that has what is lost
 // has it to the byte. nil if none has.
-func rebuildKept(ctx context.Context, store *durable.Store, ref reprise.Ref, damaged []string) (*Rebuilt, error) {
+func rebuildKept(ctx context.Context, store *durable.Store, ref reprise.Ref) (*Rebuilt, error) {
 	var worlds []core.World
 	apart := map[string]bool{} // steps in a place of their own, where the plan does not move
 	err := records.Read(filepath.Join(runsOf(store), Name(ref)), func(r core.Record) error {
@@ -60,7 +58,7 @@ func rebuildKept(ctx context.Context, store *durable.Store, ref reprise.Ref, dam
 		if err != nil {
 			return nil, err
 		}
-		edits, err := keptOf(files, store, ref, damaged)
+		edits, err := keptOf(files, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -71,14 +69,13 @@ func rebuildKept(ctx context.Context, store *durable.Store, ref reprise.Ref, dam
 		if err := dry.Apply(ctx, edits); err != nil {
 			return nil, err
 		}
-		return takeLost(ctx, store, dry, ref, "what was kept of it with its last step", damaged)
+		return takeLost(ctx, store, dry, ref, "what was kept of it with its last step")
 	}
 	return nil, nil
 }
 
-// keptOf gives the files of a run in a world; nil if it has none, or if what is damaged now is the
-// same there.
-func keptOf(files fs.FS, store *durable.Store, ref reprise.Ref, damaged []string) (out []reprise.Edit, err error) {
+// keptOf gives the files of a run in a world; nil if it has none.
+func keptOf(files fs.FS, ref reprise.Ref) (out []reprise.Edit, err error) {
 	err = fs.WalkDir(files, ref.Path, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !d.Type().IsRegular() {
 			return err
@@ -86,9 +83,6 @@ func keptOf(files fs.FS, store *durable.Store, ref reprise.Ref, damaged []string
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
-		}
-		if now, err := fs.ReadFile(store, name); err == nil && slices.Contains(damaged, name) && bytes.Equal(now, data) {
-			return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 		}
 		out = append(out, reprise.Edit{Path: name, Content: data})
 		return nil

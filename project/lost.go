@@ -149,7 +149,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	if then, err := reprise.Load(lay, store, l.Ref); err == nil && then.State == reprise.Complete && l.owes() {
 		return then // its layout takes it for over by what a rejected attempt left
 	}
-	if made, err := l.account.Rebuild(ctx, store, l.Ref); err == nil {
+	if made, err := journal.Rebuild(ctx, store, l.Ref); err == nil {
 		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
 			if !run.State.Open() && len(l.doubts()) == 0 {
@@ -351,11 +351,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 // forgotten lists finished steps that a run no longer has because some of its files are
 // gone: they would be planned and done again.
 func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, ends []journal.Entry) (out []string) {
-	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
-	if err != nil {
-		return nil // recallJournals reports it
-	}
-	made, err := account.Rebuild(ctx, store, r.Ref)
+	made, err := journal.Rebuild(ctx, store, r.Ref)
 	if err != nil {
 		return nil // repair reports it
 	}

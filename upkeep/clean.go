@@ -15,7 +15,7 @@ import (
 )
 
 // CleanPlan is what giving up a run would do: statuses left in the middle are
-// reset, the state is archived, and both are logged.
+// reset, the state is archived, and the journal of a run that has one says so.
 type CleanPlan struct {
 	Run *reprise.Run
 	// Resets are the steps whose transitional status is taken back, Diff what
