@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"reprise"
@@ -30,24 +29,18 @@ type Touch struct {
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
 // whatever the run is called.
-func Name(ref reprise.Ref) string { return stem(ref) + mark(ref) }
-
-// mark tells two runs of one name apart.
-func mark(ref reprise.Ref) string {
-	sum := reprise.HashOf([]byte(ref.Layout + "\x00" + ref.Path))
-	return hex.EncodeToString(sum[:4])
-}
+func Name(ref reprise.Ref) string { return ref.LogName() }
 
 // Placed reports whether a log is that of a run of this layout at this path,
 // whatever the run is called there.
 func Placed(log string, ref reprise.Ref) bool {
-	return strings.HasPrefix(log, ref.Layout+"-") && strings.HasSuffix(log, "-"+mark(ref))
+	return strings.HasPrefix(log, ref.Layout+"-") && strings.HasSuffix(log, Name(ref)[len(ref.LogStem())-1:])
 }
 
 // Names reports whether a log is one of a run with this layout and id, wherever
 // the run's files were.
 func Names(log string, ref reprise.Ref) bool {
-	rest, ok := strings.CutPrefix(log, stem(ref))
+	rest, ok := strings.CutPrefix(log, ref.LogStem())
 	return ok && len(rest) == 8
 }
 
@@ -61,27 +54,6 @@ func MadeLog(name, log string) bool {
 		return '-'
 	}, strings.ToLower(log))
 	return strings.HasPrefix(plain, slug)
-}
-
-// stem is a log's name without what tells two runs of one name apart.
-func stem(ref reprise.Ref) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(ref.ID) {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			b.WriteRune(r)
-		default:
-			b.WriteByte('-')
-		}
-		if b.Len() == 32 {
-			break
-		}
-	}
-	slug := strings.Trim(b.String(), "-")
-	if slug == "" {
-		slug = "run"
-	}
-	return ref.Layout + "-" + slug + "-"
 }
 
 // Account is a journal that was read without the lease.
