@@ -286,7 +286,11 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 	l.choose(seen)
 	for _, id := range c.Skip {
 		recorder, ok := w.layout.(reprise.Recorder)
-		if s := w.files.Step(id); !ok || s == nil || s.Status.Closed() {
+		s := w.files.Step(id)
+		if s == nil {
+			return nil, seen, &StepError{Run: "resume " + ref.ID, Flag: "skip", Step: id, Steps: stepIDs(w.files)}
+		}
+		if !ok || s.Status.Closed() {
 			continue
 		}
 		if _, err := recorder.Record(store, w.files, leftOut(id)); errors.Is(err, reprise.ErrCannotRecord) && ref.Kind == reprise.KindTasks {
@@ -894,9 +898,6 @@ func (l *listed) comes(d reprise.Decision) {
 
 // left adds what is still open.
 func (l *listed) left(r *reprise.Run) {
-	if f, ok := r.Unticked(); ok && l.sum.Action == reprise.Finish {
-		l.sum.Findings = append(l.sum.Findings, f)
-	}
 	if len(l.Waits) > 0 { // of the runs that do steps
 		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits...), reprise.Ask
 	}

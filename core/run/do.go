@@ -401,6 +401,7 @@ func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
 // skip leaves a step out: the plan says so, and nothing else changes.
 func (e *Engine) skip(ctx context.Context, d core.SkipStep, steps []core.Step) error {
 	step := d.Step
+	d.Planned = d.Planned && !e.Skip[step] // a person said it where the plan begins
 	now, err := e.now(ctx)
 	if err != nil {
 		return err
