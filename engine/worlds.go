@@ -252,12 +252,16 @@ func (l *listed) onlyWaits(seen look) (bool, error) {
 // onlyWaitsFor reports whether nothing can be done before a time that this resume does not wait for: then
 // nothing is recorded.
 func (l *listed) onlyWaitsFor(ctx context.Context, seen look) (bool, error) {
-	if seen.Decision.Action != reprise.Wait || l.Wait || l.choice.Option != "" || l.choice.From != "" || len(l.chosen()) > 0 {
+	if seen.Decision.Action != reprise.Wait || l.Wait || l.choice.Option != "" && l.choice.Option != reprise.OptionContinue || l.choice.From != "" || len(l.chosen()) > 0 {
 		return false, nil
 	}
 	v, d, err := run.Look(ctx, l.config())
 	rest, rests := d.(core.Rest)
-	return rests && rest.Limit && len(v.State.Open) == 0 && v.State.Due == nil, err
+	if !rests || !rest.Limit || len(v.State.Open) > 0 || v.State.Due != nil {
+		return false, err
+	}
+	l.sum.Until, l.sum.Account = rest.Until, rest.Account
+	return true, err
 }
 
 // recordedOn gives a run on worlds as its records tell it, and how it is worked on.
