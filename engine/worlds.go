@@ -102,6 +102,12 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.left(look.Run)
 		return l.sum, err
 	}
+	if waits, err := l.onlyWaitsFor(ctx, look); err != nil || waits {
+		l.comes(d)
+		l.left(look.Run)
+		l.sum.State, l.sum.Action = reprise.Waiting, reprise.Wait
+		return l.sum, err
+	}
 	config.Answered = l.hear
 	word, err := l.older()
 	if err != nil {
@@ -241,6 +247,21 @@ func (l *listed) onlyWaits(seen look) (bool, error) {
 	}
 	starts, err := l.conv.Starts(l.store)
 	return len(starts) == 0, err
+}
+
+// onlyWaitsFor reports whether nothing can be done before a time that this resume does not wait for: then
+// nothing is recorded.
+func (l *listed) onlyWaitsFor(ctx context.Context, seen look) (bool, error) {
+	if seen.Decision.Action != reprise.Wait || l.Wait || l.choice.Option != "" && l.choice.Option != reprise.OptionContinue || l.choice.From != "" || len(l.chosen()) > 0 {
+		return false, nil
+	}
+	v, d, err := run.Look(ctx, l.config())
+	rest, rests := d.(core.Rest)
+	if !rests || !rest.Limit || len(v.State.Open) > 0 || v.State.Due != nil {
+		return false, err
+	}
+	l.sum.Until, l.sum.Account = rest.Until, rest.Account
+	return true, err
 }
 
 // recordedOn gives a run on worlds as its records tell it, and how it is worked on.
@@ -1078,7 +1099,9 @@ func (l *listed) previewChosen(ctx context.Context, seen look, p *Preview, chang
 		would("%s is skipped", step)
 	}
 	for _, step := range l.again {
-		would("%s is done again", step)
+		if step == l.choice.From || l.past == nil || l.past.OpenOf(step) == nil {
+			would("%s is done again", step)
+		}
 	}
 	for _, s := range l.landed {
 		would("%s is marked as done: %s", s.Step, landedWhy)
@@ -1103,6 +1126,10 @@ func (l *listed) previewChosen(ctx context.Context, seen look, p *Preview, chang
 	}
 	all, err := l.conv.Starts(l.plan)
 	for _, a := range all[:min(1, len(all))] {
+		if a.Ask != nil {
+			would("A person is asked: %s", a.Ask.Text)
+			continue
+		}
 		var begun PreviewStep
 		if begun, err = l.previewStart(ctx, core.Step{ID: a.Step, InPlan: a.Step, Title: a.Unit.Title}); err == nil {
 			p.Starts = append(p.Starts, begun)
