@@ -49,7 +49,7 @@ func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}
-	want := 60
+	want := 15
 	if n, err := strconv.Atoi(os.Getenv("REPRISE_KILLS")); err == nil {
 		want = n
 	}

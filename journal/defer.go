@@ -59,13 +59,11 @@ func (j *Journal) carry(ctx context.Context, n int, edits []reprise.Edit) error 
 	if err := j.tell(projection{Events: n, Files: files}); err != nil {
 		return err
 	}
-	// crash: projection-recorded
 	if len(edits) == 0 {
 		return nil
 	}
 	if err := j.store.Apply(ctx, edits); err != nil {
 		return err
 	}
-	// crash: projected
 	return nil
 }

@@ -208,11 +208,9 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 	if err != nil {
 		return err
 	}
-	// crash: before-event
 	if err := j.append(Entry{Event: ev, Nowhere: nowhere, Files: files}); err != nil {
 		return fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
-	// crash: event-recorded
 	for _, do := range between {
 		do()
 	}
@@ -222,7 +220,6 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 	if err := j.store.Apply(ctx, edits); err != nil {
 		return fmt.Errorf("project %s: %w", ev.Kind, err)
 	}
-	// crash: event-projected
 	return nil
 }
 
