@@ -298,6 +298,7 @@ func (k *killed) next() (out string, code int) {
 // REPRISE_MATRIX=all kills before every single operation of every workflow.
 func TestO1_O8_killed_before_an_operation_of_every_kind(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}
