@@ -224,6 +224,7 @@ steps:
 // is at work: the same one twice is one, another one is refused.
 func TestO3_the_first_answer_counts_while_somebody_works(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	e := newEngine(repository(t))
 	ref := start(t, e, gated)
 	e.Ask = func(ctx context.Context, _ reprise.Question) (string, bool) {

@@ -61,6 +61,7 @@ func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
 // AC8: what an attempt that is not accepted wrote about itself is not told as done.
 func TestAC8_an_attempt_that_is_not_accepted_is_not_counted(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	p := newTrial(t, stage{name: "build", victim: "subtask-1-2"}, bad{script: `f=$(ls .auto-claude/specs/*/implementation_plan.json)
 sed -i '/subtask-1-2/,$s/"in_progress"/"completed"/' "$f"; exit 3`})
 	p.begin()

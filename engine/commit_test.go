@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"reprise"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -23,6 +24,7 @@ const unlucky = `mkdir -p out; if [ "$REPRISE_ATTEMPT" = 1 ]; then echo half > o
 // same folder, and where an earlier attempt left half of it.
 func TestO4_commits_hold_what_their_step_was_to_leave(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir := repository(t)
 	put(t, dir, "flow.yaml", sideBySide)
 	put(t, dir, "out/mine.txt", "a person's own work, not committed\n")

@@ -101,6 +101,7 @@ func TestOR3_OR11_what_failed_for_good_is_asked_about(t *testing.T) {
 // A failure that the next attempt made good is none of the run.
 func TestX10_a_retry_that_succeeded_leaves_nothing_parked(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	w := workflows[slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "build" })]
 	e := w.project(t)
 	failing(e, "subtask-1-1", func(n int64) *agent.Result {
@@ -237,6 +238,7 @@ func TestX10_a_command_that_cannot_be_started_is_not_found_done(t *testing.T) {
 // files do not keep it.
 func TestAC3_the_last_step_that_was_named_is_told_to_be_reached(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	w := workflows[slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "build" })]
 	e := w.project(t)
 	good, _ := failing(e, "qa-review", noLuck)

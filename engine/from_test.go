@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // A phase that the files cannot take back is refused before any later one is.
@@ -58,6 +59,7 @@ func TestAC3_until_a_phase_that_the_files_do_not_keep(t *testing.T) {
 // in the file; what needs it is, wherever that stands.
 func TestEV9_from_a_step_of_a_graph_does_again_what_needs_it(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir := repository(t)
 	put(t, dir, "flow.yaml", `name: rel
 steps:
@@ -93,6 +95,7 @@ steps:
 // one that was cut off and of which only a person can tell.
 func TestTo_begin_at_a_step_answers_for_no_other(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	e := newEngine(repository(t))
 	ref := start(t, e, `name: f
 steps:

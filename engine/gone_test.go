@@ -133,6 +133,9 @@ func TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again(t 
 					t.Skip("it is done")
 				}
 				before := events(t, e.Dir, ref)
+				if count(before, reprise.StepStarted, "")+count(before, reprise.StepFinished, "") == 0 {
+					t.Skip("nothing of it was done: runs of their own do its steps, and each is known by its own journal")
+				}
 				if err := os.RemoveAll(filepath.Join(e.Dir, ref.Path)); err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 )
 
 // O1, X8: a run of someone else's that is taken up just before the full hour is
@@ -15,6 +16,7 @@ import (
 // log of its own.
 func TestO1_X8_a_run_taken_up_before_the_full_hour(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir := repository(t)
 	unpack(t, dir, "../convention/eventrun/testdata/scenarios/execution.txtar")
 	ref := toResume(t, dir, "eventrun", "")

@@ -313,6 +313,7 @@ func TestX3_an_inbox_that_cannot_be_read(t *testing.T) {
 // several runs at once.
 func TestO3_D5_runs_within_a_run_tell_of_a_damaged_line_once(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	i := slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "epic" })
 	w := workflows[i]
 	e := w.project(t)

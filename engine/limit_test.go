@@ -9,6 +9,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -177,6 +178,7 @@ func TestX8_waiting_sleeps_through_limits_that_come_back(t *testing.T) {
 // of their own; one that runs into a limit closes the account for all.
 func TestX8_a_limit_in_a_run_below_stops_the_whole(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir := repository(t)
 	put(t, dir, "docs/stories/epics/EPIC-3-EXECUTION.yaml", epicPlan)
 	for _, id := range []string{"3.1", "3.2", "3.3"} {

@@ -17,6 +17,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -40,6 +41,7 @@ steps:
 // secrets in many forms.
 func TestS4_secrets_reach_nothing_that_is_kept(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	dir, out := repository(t), t.TempDir()
 	put(t, dir, "flow.yaml", leaking)
 	put(t, out, "agent.sh", `prompt=$(cat); printf '%s' "$prompt" > "$OUT/prompt.$REPRISE_STEP.$REPRISE_ATTEMPT"

@@ -87,7 +87,7 @@ func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.
 	if err != nil {
 		return r, err
 	}
-	if err := j.ours(); err != nil {
+	if err := j.Ours(); err != nil {
 		return r, err
 	}
 	sum := crc32.Update(j.mark.Sum, table(), body)
@@ -110,8 +110,8 @@ func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.
 // open. Nothing more is recorded.
 var ErrReplaced = errors.New("the journal was changed or replaced under us")
 
-// ours reports whether the file still stands in its place, as long as it was left.
-func (j *Journal) ours() error {
+// Ours reports whether the file still stands in its place, as long as it was left.
+func (j *Journal) Ours() error {
 	own, err := j.file.Stat()
 	if err != nil {
 		return err

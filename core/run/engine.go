@@ -469,6 +469,9 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 		e.pack(ctx)
 		v, err := e.look(ctx)
 		if err != nil {
+			if why := e.Journal.Ours(); why != nil { // what is missing was taken away with it
+				err = fmt.Errorf("%w: %w", why, err)
+			}
 			return rest, err
 		}
 		switch d := core.Next(v).(type) {
