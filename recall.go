@@ -363,3 +363,52 @@ func (r *Run) waitFor(q *Question) {
 		r.Reason = "it waits for an answer: " + q.Text
 	}
 }
+
+// Ends is what events tell of the ends of steps. The zero value is that of no events.
+type Ends struct {
+	added  int
+	steps  map[string]Step
+	abouts map[string]string // the step of a question
+}
+
+// Add takes in the events of a journal that it does not have yet: all but as many as it was given.
+func (e *Ends) Add(events []Event) {
+	if e.added > len(events) {
+		*e = Ends{}
+	}
+	for i := range events[e.added:] {
+		ev := &events[e.added+i]
+		switch step := ev.Step; ev.Kind {
+		case RunStarted, RunRenewed:
+			e.steps, e.abouts = nil, nil
+		case QuestionAsked:
+			if e.abouts == nil {
+				e.abouts = map[string]string{}
+			}
+			e.abouts[ev.Question] = step
+		case QuestionAnswered: // a person decided
+			if s, ok := e.steps[e.abouts[ev.Question]]; ok {
+				s.Rejected = 0
+				e.steps[e.abouts[ev.Question]] = s
+			}
+		case StepFinished, StepReset:
+			if e.steps == nil {
+				e.steps = map[string]Step{}
+			}
+			s := e.steps[step]
+			s.recall(ev, e.added+i+1)
+			e.steps[step] = Step{Ended: s.Ended, Rejected: s.Rejected}
+		}
+	}
+	e.added = len(events)
+}
+
+// Into puts into the steps of a run when they last ended, in the order of the ends, and how often
+// they were sent back since.
+func (e *Ends) Into(r *Run) {
+	for i := range r.Steps {
+		if s, ok := e.steps[r.Steps[i].ID]; ok {
+			r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
+		}
+	}
+}

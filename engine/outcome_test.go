@@ -161,7 +161,7 @@ func journals(t testing.TB, dir string) map[string][]reprise.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := store.Logs()
+	names, err := journal.Logs(store)
 	if err != nil {
 		t.Fatal(err)
 	}
