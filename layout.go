@@ -25,6 +25,13 @@ type Tracker interface {
 	Track(fsys fs.FS, r *Run) Track
 }
 
+// Definer is implemented by layouts that keep a run's definition in a file of its own.
+type Definer interface {
+	// Defined returns the file and its content, from the text of the event that began or
+	// last revised the run. ok is false if others may change it.
+	Defined(r Ref, text string) (file string, content []byte, ok bool)
+}
+
 // Track is a run that is advanced in memory, with the edits its files still need.
 type Track interface {
 	// Advance applies an event, in time independent of the run's size: Next, progress,

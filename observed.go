@@ -372,7 +372,7 @@ func (r *Run) Made(c Commit) bool {
 	}
 	if slices.ContainsFunc(c.Steps, func(value string) bool {
 		run, _, _, _, ok := TrailerStep(value)
-		return ok && r.Trails(run)
+		return ok && run == TrailerWord(r.ID)
 	}) {
 		return true // an attempt at it made the commit, before a fresh start perhaps
 	}

@@ -215,12 +215,18 @@ type Run struct {
 	// first.
 	Dates []Dated
 
+	// Left are the files that no commit holds and that are as a finished step of the run left
+	// them, by the hash on record.
+	Left []string `json:"-"`
 	// Found is what attempts of the run found changed and not committed when they began, by
 	// what their commits carry: it is not their work, whoever commits it.
 	Found map[string][]Expected `json:"-"`
 	// Recorded are the files that events of the run were written to here: they tell of the
 	// work and are not it.
 	Recorded map[string]bool `json:"-"`
+	// Unheld are the files that finished steps of the run changed, or that record them, and
+	// that no commit holds although one should.
+	Unheld []string `json:"-"`
 
 	// Boxes are the unticked boxes of what the files call complete: the run, or done steps.
 	Boxes []Box `json:"-"`

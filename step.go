@@ -149,11 +149,19 @@ type Acceptance struct {
 	Key    string    // identifies the attempt in commit trailers
 	Base   string    // the commit that the attempt began on, "" if unknown
 	At     time.Time // when it was accepted
+	Gone   []string  // what it should have left and is gone
+	// Emptied is what it left with content and is empty now.
+	Emptied []string `json:",omitempty"`
+	// Unread is what it left and cannot be looked at now: whether it is there is unknown.
+	Unread []string `json:",omitempty"`
 	// Earlier are accepted attempts at the step, or at parts of it, whose work is in other
 	// commits.
 	Earlier []Acceptance `json:",omitempty"`
 	// WordAlone tells that its agent said it is done and changed nothing.
 	WordAlone bool `json:",omitempty"`
+	// Changed is what it left and something other than the run changed since, as it is
+	// now.
+	Changed []Expected `json:",omitempty"`
 }
 
 // SaidAlone says, behind the name of a step, that WordAlone is set.

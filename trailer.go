@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -52,11 +53,6 @@ func TrailerWord(id string) string {
 	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
 }
 
-// AttemptFolder is that of an attempt at a step, in the folder of its run. No two attempts share one.
-func AttemptFolder(step string, attempt int) string {
-	return fmt.Sprintf("attempts/%s.%d", TrailerWord(step), attempt)
-}
-
 // Pasted returns a word for use in a command that a person will paste, in single quotes where
 // a shell could take it for something else. It returns the placeholder if the word, which may
 // come from a file, would not come through a terminal as it is, or could mean something else
@@ -86,44 +82,9 @@ func (r Ref) AttemptName(began time.Time, step string, attempt int) string {
 // LogPrefix is the common prefix of the names of all attempts of a run.
 func (r Ref) LogPrefix() string { return TrailerWord(r.Layout+"-"+r.ID) + "." }
 
-// LogName is the name of the run's journal: readable, unambiguous, and a file name whatever the run
-// is called. Two runs of one name have different ones.
-func (r Ref) LogName() string {
-	sum := HashOf([]byte(r.Layout + "\x00" + r.Path))
-	return r.LogStem() + sum.String()[:8]
-}
-
-// LogStem is LogName without what tells two runs of one name apart.
-func (r Ref) LogStem() string {
-	var b strings.Builder
-	for _, c := range strings.ToLower(r.ID) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-			b.WriteRune(c)
-		default:
-			b.WriteByte('-')
-		}
-		if b.Len() == 32 {
-			break
-		}
-	}
-	slug := strings.Trim(b.String(), "-")
-	if slug == "" {
-		slug = "run"
-	}
-	return r.Layout + "-" + slug + "-"
-}
-
-// Trails reports whether the run in a trailer is this one: older builds wrote its id, which another
-// one may have too.
-func (r *Run) Trails(run string) bool {
-	return run == TrailerWord(r.ID) || run == r.LogName()
-}
-
-// TrailerStep parses the value of our trailer: RUN/STEP, where RUN is a Ref.LogName and the commit
-// holds the accepted work of the step, or RUN/STEP#ATTEMPT@LIFE of an older build, with or without
-// TrailerAccepted and with RUN in the form of TrailerWord. Step is in that form, and life is "" in the
-// first. ok is false for anything else.
+// TrailerStep parses the value of our trailer, RUN/STEP#ATTEMPT@LIFE with or without
+// TrailerAccepted. Run and step are in the form of TrailerWord. ok is false for anything
+// else.
 func TrailerStep(value string) (run, step, life string, accepted, ok bool) {
 	value, accepted = strings.CutSuffix(value, TrailerAccepted)
 	name, life, hasLife := strings.Cut(value, "@")
@@ -131,13 +92,22 @@ func TrailerStep(value string) (run, step, life string, accepted, ok bool) {
 	run, step, hasStep := strings.Cut(name, "/")
 	ok = hasLife && hasAttempt && hasStep && run != "" && step != "" && !strings.Contains(step, "/") &&
 		attempt != "" && strings.Trim(attempt, "0123456789") == "" && life != "" && strings.Trim(life, "0123456789abcdef") == ""
-	if ok || accepted {
-		return run, step, life, accepted, ok
+	return run, step, life, accepted, ok
+}
+
+// FleetBranch is the branch on which an earlier release had a run worked on by many machines.
+func FleetBranch(id string) string { return "reprise/" + RefWord(id) }
+
+// RefWord makes a name that can be a part of a ref. Different names stay different.
+func RefWord(id string) string {
+	word := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, TrailerWord(id))
+	if word != id || word == "" {
+		word += fmt.Sprintf("-%x", sha256.Sum256([]byte(id)))[:9]
 	}
-	run, step, ok = strings.Cut(value, "/")
-	mark := run[strings.LastIndexByte(run, '-')+1:]
-	if !ok || step == "" || len(mark) != 8 || strings.Trim(mark, "0123456789abcdef") != "" {
-		return run, step, "", false, false
-	}
-	return run, TrailerWord(step), "", true, true
+	return word
 }

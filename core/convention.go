@@ -25,19 +25,15 @@ type Shape struct {
 	Questions []Question
 	// Hold says why nothing is to be done although steps are left, "" if something is.
 	Hold string
-	// Measure is a fingerprint of what the plan measures the work by; "" if it says nothing of that.
-	Measure string
 }
 
 // Judgement is what a convention makes of what an attempt left.
 type Judgement struct {
 	Leaves    []File     // what it must leave: without that nothing else of it counts
 	Problem   string     // why it does not count, "" if it does
-	Doubt     string     // why a person must say whether it does, "" if nobody need
 	Questions []Question // what it cannot go on without
 	Uses      []string   // the questions of the plan whose answers it used
 	Outcome   string     // what it amounts to, in a word of the convention's: a review's, for instance
-	Open      bool       // it sends its work back, or leaves it to somebody else
 	Said      any        // for the convention, when the end is recorded
 }
 
@@ -49,7 +45,6 @@ type Step struct {
 	Status Status
 	Needs  []string // steps that must be done before
 	Policy Policy
-	Place  Place // where it is done: Here or Branch
 	// Account is what a usage limit applies to; Tries and Backoff are how often the step may fail
 	// before a person is asked (0 leaves that to the run) and how long to wait after a failure,
 	// twice as long after each.
@@ -94,10 +89,8 @@ type Question struct {
 	Subject string          `json:"subject,omitempty"` // what it is about
 	Options []string        `json:"options,omitempty"`
 	Closed  bool            `json:"closed,omitempty"`
-	// Filed says that the plan has it, and its answer: when that is used the plan says. Unfiled says
-	// that it has a place for it there, which is empty until it is asked.
-	Filed   bool `json:"filed,omitempty"`
-	Unfiled bool `json:"-"`
+	// Filed says that the plan has it, and its answer: when that is used the plan says.
+	Filed bool `json:"filed,omitempty"`
 	// Lapses is set for one that is asked only as long as the View has it. Its answer is no agent's.
 	Lapses bool `json:"lapses,omitempty"`
 }

@@ -49,11 +49,8 @@ type (
 	WorkInner struct{ Step string }
 	// SettlePlan has the plan say what its files show.
 	SettlePlan struct{}
-	// SkipStep leaves a step out, as a person wants it or the plan.
-	SkipStep struct {
-		Step    string
-		Planned bool
-	}
+	// SkipStep leaves a step out.
+	SkipStep struct{ Step string }
 	// AskPerson asks. Of is set for a question that is not ours.
 	AskPerson struct {
 		Divergence Divergence
@@ -68,8 +65,6 @@ type (
 		Why   string
 		Until time.Time // it goes on by itself then; zero if it does not
 		Limit bool      // a usage limit is over then
-		// Account is what that applies to.
-		Account string
 	}
 )
 
@@ -118,7 +113,6 @@ func rules() []func(View) Decision {
 		stopped,   // nothing more is to begin
 		gone,      // the plan is not there
 		atWork,    // agents are at work, and no more may be
-		landed,    // a commit below HEAD has the work of a step that the records do not know
 		skipped,   // a person leaves a step out
 		until,     // a person wants to look here
 		ticked,    // the plan calls a step done that we did not do
@@ -206,7 +200,7 @@ func answered(v View) Decision {
 	case Again.Key:
 		return UndoStep{Step: q.Step, Why: "a person wants it done again"}
 	case Out.Key:
-		return SkipStep{Step: q.Step}
+		return SkipStep{q.Step}
 	case Open.Key:
 		return UndoStep{Step: q.Step, Why: "a person says that it is not done", Keep: true}
 	case Onto.Key:
@@ -334,24 +328,20 @@ func finished(v View) Decision {
 		i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step })
 		switch {
 		case why == "":
-		case i < 0 && l.Judged == nil: // a convention that judges it knows whether it goes with its work
+		case i < 0:
 			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: "the plan does not have it any more", Facts: l.Facts, Options: []Option{Keep, Again},
 			}}
-		case i >= 0 && v.Steps[i].Status == Blocked: // we never write that: its agent did, or the user
+		case v.Steps[i].Status == Blocked: // we never write that: its agent did, or the user
 			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: "the plan calls it blocked", Facts: l.Facts, Options: []Option{Onto, Keep},
 			}}
-		case i >= 0 && v.Steps[i].Unclear != "": // its agent left a word that nobody knows
+		case v.Steps[i].Unclear != "": // its agent left a word that nobody knows
 			return AskPerson{Divergence: Divergence{
 				Step: l.Step, Says: "the step is done", Shows: v.Steps[i].Unclear, Facts: l.Facts, Options: []Option{Onto, Keep},
 			}}
 		case l.Judged != nil && l.Judged.Problem != "":
 			return EndAttempt{Step: l.Step, Outcome: Failed, Why: l.Judged.Problem}
-		case l.Judged != nil && l.Judged.Doubt != "":
-			return AskPerson{Divergence: Divergence{
-				Step: l.Step, Says: "the step is done", Shows: l.Judged.Doubt, Facts: l.Facts, Options: []Option{Keep, Onto},
-			}}
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil && v.Stop != "":
 			return v.rest(v.Stop) // its check is run when the work goes on
 		case i >= 0 && v.Steps[i].Verify && l.Verified == nil:
@@ -397,13 +387,10 @@ func outside(v View) Decision {
 		if i := slices.IndexFunc(v.Steps, func(s Step) bool { return s.ID == l.Step }); i >= 0 {
 			policy = v.Steps[i].Policy
 		}
-		if o := v.State.OpenOf(l.Step); policy == AskFirst && o != nil {
-			policy = o.Policy
-		}
 		if len(l.Reached) > 0 {
 			shows = "it was cut off, and may have reached out: " + strings.Join(l.Reached, "; ")
 		}
-		if l.End.cut() && (policy == AskFirst && len(l.Reached) > 0 || policy == AskCut) {
+		if l.End.cut() && (policy == AskFirst && len(l.Reached) > 0 || policy == AskCut && (len(l.Reached) > 0 || l.End != Late)) {
 			return AskPerson{Divergence: Divergence{Step: l.Step, Says: "the step is not finished", Shows: shows, Facts: l.Facts, Options: []Option{Onto, Keep, Again}}}
 		}
 	}
@@ -456,12 +443,6 @@ func ticked(v View) Decision {
 				Facts: Facts{Attempts: past.Attempts}, Options: []Option{{Keep.Key, "it is done"}, {Open.Key, "do it"}, Out},
 			}}
 		}
-		if s.Status.Closed() && !past.Done && past.Marked == s.ID {
-			return AskPerson{Divergence: Divergence{
-				Step: s.ID, Says: "the work was sent back", Shows: "the plan calls " + s.ID + " " + string(s.Status) + ", and cannot be made to say otherwise where it is",
-				Facts: Facts{Attempts: past.Attempts}, Options: []Option{Open, Keep},
-			}}
-		}
 		if s.Status.Closed() && !past.Done && past.Marked != "" {
 			options := []Option{Open, Keep}
 			if s.Status == Skipped {
@@ -473,30 +454,10 @@ func ticked(v View) Decision {
 			}}
 		}
 		if s.Status == Skipped && !past.Done {
-			return SkipStep{Step: s.ID, Planned: true}
+			return SkipStep{s.ID}
 		}
 		if s.Status.Closed() && !past.Done {
 			return AdoptStep{Step: s.ID}
-		}
-	}
-	return nil
-}
-
-// landed takes a step as done whose work is below HEAD. Where its commit marked it done and the plan
-// does not, somebody opened it since.
-func landed(v View) Decision {
-	if v.alive() > 0 {
-		return nil
-	}
-	for _, s := range v.Steps {
-		switch at, is := v.Landed[s.ID]; {
-		case !is || v.State.OpenOf(s.ID) != nil:
-		case at.Ticked && !s.Status.Closed():
-			return AskPerson{Divergence: Divergence{
-				Step: s.ID, Says: "commit " + at.Commit[:min(len(at.Commit), 10)] + " has the step done", Shows: "the plan calls it open", Options: []Option{Keep, Open},
-			}}
-		default:
-			return AdoptStep{Step: s.ID, Why: "commit " + at.Commit[:min(len(at.Commit), 10)] + " has its work", Commit: at.Commit}
 		}
 	}
 	return nil
@@ -524,11 +485,6 @@ func failing(v View) Decision {
 		return nil
 	}
 	past := v.State.Step(s.ID)
-	for _, q := range v.Questions { // the plan asks itself
-		if q.Subject == s.ID {
-			return q.ask()
-		}
-	}
 	return AskPerson{Divergence: Divergence{
 		Step: s.ID, Says: "the step can be done", Shows: shows,
 		Facts: Facts{Attempts: past.Attempts, Failure: past.Why}, Options: []Option{Onto, Again},
@@ -550,13 +506,13 @@ func (v View) worn(s Step) string {
 // or of the pause after a failure. A limit whose end nobody knows is tried.
 func (v View) early(s Step) (r Rest, is bool) {
 	if at := v.State.Limits[s.Account]; v.Now.Before(at) {
-		return Rest{Why: "a usage limit was met", Until: at, Limit: true, Account: s.Account}, true
+		return Rest{Why: "a usage limit was met", Until: at, Limit: true}, true
 	}
 	past := v.State.Step(s.ID)
 	if s.Backoff == 0 || past.Failures == 0 || past.Failed.After(v.Now) { // a clock was set back
 		return r, false
 	}
-	at := past.Failed.Add(min(s.Backoff<<min(past.Failures-1, 10), max(s.Backoff, maxPause)))
+	at := past.Failed.Add(s.Backoff << min(past.Failures-1, 10))
 	return Rest{Why: "step " + s.ID + " failed, and is tried again later", Until: at}, v.Now.Before(at)
 }
 
@@ -592,7 +548,7 @@ func ready(v View) Decision {
 		if v.alive() > 0 {
 			return WaitFor{}
 		}
-		return AskPerson{Of: q, Divergence: Divergence{Step: s.ID, Says: "a person is asked before more is started", Shows: q.Text}}
+		return AskPerson{Of: q, Divergence: Divergence{Step: s.ID, Says: "a budget is used up", Shows: q.Text}}
 	}
 	return StartStep{s}
 }
@@ -610,11 +566,7 @@ func planned(v View) Decision {
 	if len(v.Questions) == 0 {
 		return nil
 	}
-	return v.Questions[0].ask()
-}
-
-// ask asks what a plan wants to know.
-func (q Question) ask() AskPerson {
+	q := v.Questions[0]
 	q.Lapses = true
 	return AskPerson{Of: &q, Divergence: Divergence{Step: q.Subject, Says: "the plan wants an answer", Shows: q.Text}}
 }
@@ -631,7 +583,7 @@ func (v View) restUntil(r Rest) Decision {
 func skipped(v View) Decision {
 	for _, s := range v.Steps {
 		if v.Skip[s.ID] && (!s.Status.Closed() || v.State.Step(s.ID).alone(s)) && !v.State.Step(s.ID).Done && v.State.OpenOf(s.ID) == nil {
-			return SkipStep{Step: s.ID}
+			return SkipStep{s.ID}
 		}
 	}
 	return nil
@@ -653,9 +605,6 @@ func blocked(v View) Decision {
 	return nil
 }
 
-// maxPause is how long a pause after a failure may grow by itself.
-const maxPause = 24 * time.Hour
-
 // maxCuts is how often in a row a step may be cut off before a person is asked.
 const maxCuts = 5
 
@@ -668,7 +617,7 @@ func next(v View) (found Step, ok bool) {
 	}
 	best := 0
 	for _, s := range v.Steps {
-		if done[s.ID] || v.State.Step(s.ID).unclear(s) || v.State.OpenOf(s.ID) != nil || v.State.Step(s.ID).unwanted(s) || v.asking(s.ID) || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] && (n != Later || v.State.Step(s.ID).First.Step == "") }) {
+		if done[s.ID] || v.State.Step(s.ID).unclear(s) || v.State.OpenOf(s.ID) != nil || v.State.Step(s.ID).unwanted(s) || slices.ContainsFunc(s.Needs, func(n string) bool { return !done[n] && (n != Later || v.State.Step(s.ID).First.Step == "") }) {
 			continue
 		}
 		rank := 4
@@ -686,12 +635,6 @@ func next(v View) (found Step, ok bool) {
 		}
 	}
 	return found, best > 0
-}
-
-// asking reports whether the plan waits for an answer to what the agent of a step asked.
-func (v View) asking(step string) bool {
-	asks := v.State.Step(step).Asks
-	return slices.ContainsFunc(v.Questions, func(q Question) bool { return slices.Contains(asks, q.ID) })
 }
 
 // BranchName gives the name of a branch for people.

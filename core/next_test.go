@@ -71,7 +71,6 @@ func TestNext(t *testing.T) {
 		look                 *core.Look
 		busy                 string
 		parallel             int
-		landed               map[string]core.Landed
 		skip, until, others  string
 		stop                 string
 		unmade, reset, apart bool
@@ -102,7 +101,7 @@ func TestNext(t *testing.T) {
 		{name: "an ordinary kill asks nothing", records: []core.Record{start("a", 1)}, steps: todo, look: look(func(*core.Look) {}),
 			want: core.EndAttempt{Step: "a", Outcome: core.Cut, Why: "it was cut off"}},
 		{name: "cut off, and its plan wants a person then", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.AskCut}}, look: look(func(*core.Look) {}), want: core.AskPerson{}},
-		{name: "what took too long has failed", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}}, look: look(func(l *core.Look) { l.End, l.Why = core.Late, "too long" }),
+		{name: "what took too long has failed, whatever its plan wants then", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a", Policy: core.AskCut}}, look: look(func(l *core.Look) { l.End, l.Why = core.Late, "too long" }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Failed, Why: "too long"}},
 		{name: "cut off, and its check is asked", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(*core.Look) {}), want: core.Verify{Step: "a"}},
 		{name: "cut off, and its check says no", records: []core.Record{start("a", 1)}, steps: checked, look: look(func(l *core.Look) { l.Verified = &no }),
@@ -144,7 +143,7 @@ func TestNext(t *testing.T) {
 		{name: "an agent's question whose step a person ticked", records: []core.Record{start("a", 1), asking("a")}, steps: all,
 			want: core.LapseQuestion{ID: "q", Step: "a", Why: `"Which?" is no longer asked: a, which waited for the answer, is done`}},
 		{name: "an agent's question stays", records: []core.Record{start("a", 1), asking("a")}, steps: todo, want: core.Rest{Why: "question q is open"}},
-		{name: "skipped by a person", records: nil, steps: []core.Step{{ID: "a", Status: core.Skipped}}, want: core.SkipStep{Step: "a", Planned: true}},
+		{name: "skipped by a person", records: nil, steps: []core.Step{{ID: "a", Status: core.Skipped}}, want: core.SkipStep{Step: "a"}},
 		{name: "skipped by another attempt, and left out", records: []core.Record{ask("a", core.Out), answer("skip")}, steps: todo, want: core.SkipStep{Step: "a"}},
 		{name: "kept", records: []core.Record{start("a", 1), ask("a", core.Keep), answer("keep")}, steps: todo, look: look(func(l *core.Look) { l.End, l.Word, l.Torn = core.Well, true, []string{"f"} }),
 			want: core.EndAttempt{Step: "a", Outcome: core.Done, Why: "a person kept it", Whole: []string{"f"}}},
@@ -208,8 +207,6 @@ func TestNext(t *testing.T) {
 		{name: "an agent at work is waited for before a rest", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c"}}, look: &core.Look{Alive: true}, parallel: 2, busy: "a rebase", want: core.WaitFor{}},
 		{name: "no third beside two places", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "c", Needs: []string{"a"}}}, look: &core.Look{Alive: true}, parallel: 2, want: core.WaitFor{}},
 		{name: "a plan that changed while an agent works is asked about afterwards", records: []core.Record{start("a", 1)}, steps: []core.Step{{ID: "a"}, {ID: "b", Status: core.Finished}}, look: &core.Look{Alive: true}, want: core.WaitFor{}},
-		{name: "work that the records do not know", steps: todo, landed: map[string]core.Landed{"a": {Commit: "c0"}}, want: core.AdoptStep{Step: "a", Why: "commit c0 has its work", Commit: "c0"}},
-		{name: "work that was marked, and opened since", steps: todo, landed: map[string]core.Landed{"a": {Commit: "c0", Ticked: true}}, want: core.AskPerson{}},
 		{name: "a move that is due", records: []core.Record{start("a", 1), end("a", core.Done)}, unmade: true, steps: half, want: core.MakeMove{}},
 		{name: "a move that is due and whose ground is gone", records: []core.Record{start("a", 1), end("a", core.Done)}, unmade: true, reset: true, steps: half, want: core.AskPerson{}},
 		{name: "made by a person's word", records: []core.Record{start("a", 1), end("a", core.Done), ask("a", core.Drop, core.Make), answer("make")}, unmade: true, reset: true, steps: half, want: core.MakeMove{}},
@@ -244,7 +241,7 @@ func TestNext(t *testing.T) {
 			if c.unmade {
 				state.Due = &core.Record{Seq: 3, End: &core.End{Step: "a"}}
 			}
-			got := core.Next(core.View{Stop: c.stop, Landed: c.landed, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Shape: core.Shape{Steps: c.steps}, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
+			got := core.Next(core.View{Stop: c.stop, Skip: map[string]bool{c.skip: true}, Until: c.until, Others: c.others, Reset: c.reset, Apart: c.apart, State: state, Shape: core.Shape{Steps: c.steps}, Looks: looks, Busy: c.busy, Parallel: c.parallel, Now: noon.Add(-time.Hour), Tries: 3})
 			if a, ok := got.(core.AskPerson); ok {
 				if len(a.Divergence.Options) == 0 && a.Of == nil || a.Divergence.Says == "" || a.Divergence.Shows == "" {
 					t.Errorf("a question without facts: %+v", a)
@@ -390,7 +387,7 @@ func TestNext_budgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a", Says: "a person is asked before more is started", Shows: of.Text}}})
+	fold(core.Record{Ask: &core.Ask{ID: "budget", Of: of, Divergence: core.Divergence{Step: "a", Says: "a budget is used up", Shows: of.Text}}})
 	if d, ok := core.Next(v).(core.Rest); !ok {
 		t.Errorf("while it is asked: %#v", d)
 	}

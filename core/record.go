@@ -52,16 +52,7 @@ type Plan struct {
 	Revised bool     `json:"revised,omitempty"` // a person changed what it asks for: what failed is tried anew
 	Skips   string   `json:"skips,omitempty"`   // the question that is closed without an answer
 	Reopens []string `json:"reopens,omitempty"`
-	Site    *Site    `json:"site,omitempty"` // where the run is worked on from now on
 	Move    *Move    `json:"move,omitempty"`
-}
-
-// Site is where a run is worked on.
-type Site struct {
-	Place Place  `json:"place,omitempty"` // Here or Branch
-	At    string `json:"at,omitempty"`    // of place Branch: its checkout, a path in the project
-	Base  string `json:"base,omitempty"`  // the commit from which its branch comes
-	Head  Head   `json:"head,omitzero"`   // where its branch stands
 }
 
 // Start says that an attempt of a step begins. It is written before its agent exists: an
@@ -74,9 +65,6 @@ type Start struct {
 	// left has the world of the first, so that the step's commit holds both halves.
 	Before World `json:"before"`
 	Head   Head  `json:"head"` // likewise of the first
-	// Tip is where the branch stood when one began that continues another in the project itself: what
-	// was committed before that is accounted for.
-	Tip string `json:"tip,omitempty"`
 	// Staged is the user's index, as a world: what he stages from now on is his.
 	Staged World `json:"staged,omitempty"`
 	Place  Place `json:"place,omitempty"`
@@ -84,13 +72,10 @@ type Start struct {
 	// went while the attempt was at work, and what it wrote last may be gone.
 	Boot string `json:"boot,omitempty"`
 	Move *Move  `json:"move,omitempty"` // the plan says that it has begun
-	// Policy is that of the step then: the plan may not offer it any more once it was cut off.
-	Policy Policy `json:"policy,omitempty"`
 	// Inner names the run that does the step: no agent of this one is at work.
 	Inner string `json:"inner,omitempty"`
 	// Again says that it was done before, and that the plan has it again.
-	Again   bool   `json:"again,omitempty"`
-	Measure string `json:"measure,omitempty"` // what the plan measured the work by then
+	Again bool `json:"again,omitempty"`
 }
 
 // Head is where the user's branch stands.
@@ -104,11 +89,9 @@ type Place string
 
 // Places. Here is the default: a worktree of 50,000 files takes four seconds to make.
 const (
-	Here Place = ""    // in the project itself
-	Own  Place = "own" // in a worktree of its own, for steps side by side: own/1, own/2 …
-	// Branch is a checkout on a branch of its own, where a convention wants that. The worlds of such a
-	// run are pairs: that checkout, and the convention's files in the project.
-	Branch Place = "branch"
+	Here   Place = ""       // in the project itself
+	Own    Place = "own"    // in a worktree of its own, for steps side by side: own/1, own/2 …
+	Branch Place = "branch" // on a branch of its own, where a convention wants that
 )
 
 // Outcome is how an attempt ended.
@@ -143,12 +126,8 @@ type End struct {
 	Marked []string `json:"marked,omitempty"`
 	// Ask is the question of an agent that cannot go on without an answer.
 	Ask *Ask `json:"ask,omitempty"`
-	// Asks are questions of such an agent that the plan has, and asks.
-	Asks []string `json:"asks,omitempty"`
 	// Session is that of its agent, where the next attempt may continue it.
 	Session string `json:"session,omitempty"`
-	// Lost says that nobody can continue its session: it is full, or gone.
-	Lost bool `json:"lost,omitempty"`
 	// Usage is what the attempt used, in words that only who counts it reads; empty if no agent
 	// was at work.
 	Usage json.RawMessage `json:"usage,omitempty"`
@@ -156,16 +135,12 @@ type End struct {
 	// known.
 	Account string    `json:"account,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
-	Awaits  string    `json:"awaits,omitempty"` // what it waits for, in words of who knows agents
 	// Uses are the questions of the plan whose answers it used.
 	Uses []string `json:"uses,omitempty"`
 	// Reopens are steps that were done and that the plan opens again because of this end: a
 	// review that sends work back, the next round of a loop.
 	Reopens []string `json:"reopens,omitempty"`
-	// Measure is what the plan measures the work by, as the attempt left it; empty if it is not the
-	// attempt's word.
-	Measure string `json:"measure,omitempty"`
-	Move    *Move  `json:"move,omitempty"`
+	Move    *Move    `json:"move,omitempty"`
 }
 
 // Ask puts a question to a person. The run rests until the Answer.
@@ -176,11 +151,10 @@ type Ask struct {
 	// it, one by one.
 	Of   *Question  `json:"of,omitempty"`
 	More []Question `json:"more,omitempty"`
-	Move *Move      `json:"move,omitempty"` // the plan has the question
 }
 
-// Following gives the question that is asked once this one is answered, nil if there is none.
-func (a *Ask) Following() *Ask {
+// next gives the question that is asked once this one is answered, nil if there is none.
+func (a *Ask) next() *Ask {
 	if len(a.More) == 0 {
 		return nil
 	}
@@ -217,10 +191,8 @@ type Undo struct {
 	Step string `json:"step"`
 	Why  string `json:"why,omitempty"`
 	// Keep leaves the work where it is: what was begun is continued.
-	Keep bool `json:"keep,omitempty"`
-	// Stays says that the plan calls it done all the same: it has no place for the other.
-	Stays bool  `json:"stays,omitempty"`
-	Move  *Move `json:"move,omitempty"`
+	Keep bool  `json:"keep,omitempty"`
+	Move *Move `json:"move,omitempty"`
 }
 
 // Note is for people. It changes no state.
@@ -237,8 +209,6 @@ type Note struct {
 	// in words that only who asked reads.
 	Call   string `json:"call,omitempty"`
 	Landed string `json:"landed,omitempty"`
-	// Letter is what a session or an agent told, in words that only who reads it knows.
-	Letter json.RawMessage `json:"letter,omitempty"`
 }
 
 // Close ends the run. An Undo opens it again.

@@ -21,8 +21,6 @@ type State struct {
 	Last  string           `json:"last,omitempty"`   // the step that was done last
 	At    Head             `json:"at,omitzero"`      // where the branch stood when the run last looked
 	Ended *Close           `json:"closed,omitempty"` // nothing follows
-	Site  Site             `json:"site,omitzero"`    // where it is worked on
-	Since string           `json:"since,omitempty"`  // where the branch stood when its files were made
 	// Limits are the accounts whose usage limit was met, and until when; zero if that is not known.
 	Limits map[string]time.Time `json:"limits,omitempty"`
 }
@@ -37,7 +35,6 @@ type Past struct {
 	Failed   time.Time `json:"failed,omitzero"`    // when it last did
 	Why      string    `json:"why,omitempty"`      // and why
 	Session  string    `json:"session,omitempty"`  // of its last attempt, which the next one may continue
-	Asks     []string  `json:"asks,omitempty"`     // the questions of its last attempt that the plan has
 	Answers  []Said    `json:"answers,omitempty"`  // what a person said to questions of its agents
 	First    Start     `json:"first,omitzero"`     // whose work the next attempt continues; no step if none
 	Left     World     `json:"left,omitempty"`     // the world its last attempt ended in
@@ -46,18 +43,13 @@ type Past struct {
 	After    World     `json:"after,omitempty"`
 	Wanted   bool      `json:"wanted,omitempty"` // a person wants it done, whatever the plan says
 	Commit   string    `json:"commit,omitempty"` // where the branch stood when its work was in
-	// Since is where the branch stood when it was opened again: a commit below that has not its work.
-	Since string `json:"since,omitempty"`
 	// Overruled is what the plan showed when a person said that it is done; the plan may have no better word.
 	Overruled string `json:"overruled,omitempty"`
 }
 
 // alone reports whether nothing but the mark of an attempt that did not finish it says that a
-// step is done, or a plan that cannot be made to say what a person wants: that proves nothing, and it
-// is begun again.
-func (p *Past) alone(s Step) bool {
-	return s.Status.Closed() && !p.Done && p.Marked == s.ID && (p.First.Step != "" || p.Wanted)
-}
+// step is done: that proves nothing, and it is begun again.
+func (p *Past) alone(s Step) bool { return s.Status.Closed() && !p.Done && p.Marked == s.ID }
 
 // unclear reports whether a person must say whether a step is done: the plan does not, and nothing
 // was begun or decided.
@@ -128,8 +120,7 @@ func (s *State) Fold(r Record) error {
 		for id, p := range s.Steps { // it begins again, and its attempts are counted on
 			s.Steps[id] = &Past{Title: p.Title, Attempts: p.Attempts}
 		}
-		s.Since = s.At.Commit
-		s.Open, s.Asked, s.Said, s.Ended, s.Limits, s.Last, s.Site = nil, nil, "", nil, nil, "", Site{}
+		s.Open, s.Asked, s.Said, s.Ended, s.Limits, s.Last = nil, nil, "", nil, nil, ""
 		s.Run = *r.Begin
 	case r.Start != nil:
 		return s.start(*r.Start)
@@ -156,7 +147,7 @@ func (s *State) Fold(r Record) error {
 				p := s.past(s.Asked.Step)
 				p.Answers = append(p.Answers, Said{of.ID, of.Text, r.Answer.Text, of.Grant})
 			}
-			s.Asked, s.Said = s.Asked.Following(), ""
+			s.Asked, s.Said = s.Asked.next(), ""
 		case s.Said == Keep.Key:
 			s.past(s.Asked.Step).Overruled = s.Asked.Shows
 		case s.Said == On.Key:
@@ -172,9 +163,6 @@ func (s *State) Fold(r Record) error {
 		if e := s.Due.End; e != nil && e.Outcome == Done {
 			s.past(e.Step).Commit = r.Made.Head.Commit
 		}
-		if s.Due.Begin != nil {
-			s.Since = r.Made.Head.Commit
-		}
 		s.Due, s.At = nil, r.Made.Head
 	case r.Plan != nil:
 		if r.Plan.Revised {
@@ -187,12 +175,6 @@ func (s *State) Fold(r Record) error {
 		}
 		s.Ended = nil
 		s.reopen(r.Plan.Reopens)
-		if site := r.Plan.Site; site != nil {
-			s.Site, s.At = *site, site.Head
-			for _, p := range s.Steps { // what was begun elsewhere is not continued here
-				p.First, p.Left = Start{}, ""
-			}
-		}
 	case r.Close != nil:
 		s.Ended = r.Close
 	}
@@ -204,7 +186,7 @@ func (s *State) Fold(r Record) error {
 func (s *State) reopen(steps []string) {
 	for _, id := range steps {
 		p := s.past(id)
-		*p = Past{Title: p.Title, Attempts: p.Attempts, Answers: p.Answers, Since: s.At.Commit}
+		*p = Past{Title: p.Title, Attempts: p.Attempts, Answers: p.Answers}
 	}
 }
 
@@ -243,9 +225,12 @@ func (s *State) end(e End, at time.Time) error {
 	if e.Before != "" {
 		p.First.Before = e.Before
 	}
-	p.Title, p.Left, p.Marked, p.Session, p.Asks = e.Title, e.After, "", e.Session, e.Asks
+	p.Title, p.Left, p.Marked, p.Session = e.Title, e.After, "", e.Session
 	if m := e.Move; m != nil && m.From == e.After {
 		p.Left = m.To
+	}
+	for _, other := range e.Marked {
+		s.past(other).Marked = e.Step
 	}
 	if e.Ask != nil {
 		s.Asked, s.Said = e.Ask, ""
@@ -274,9 +259,6 @@ func (s *State) end(e End, at time.Time) error {
 		s.Last = e.Step
 	}
 	s.reopen(e.Reopens)
-	for _, other := range e.Marked {
-		s.past(other).Marked = e.Step
-	}
 	return nil
 }
 
@@ -285,9 +267,6 @@ func (s *State) undo(u Undo) {
 	fresh := Past{Title: p.Title, Attempts: p.Attempts, Wanted: true}
 	if u.Keep && !p.Done {
 		fresh.First, fresh.Left, fresh.Answers = p.First, p.Left, p.Answers
-	}
-	if u.Stays {
-		fresh.Marked = u.Step
 	}
 	*p = fresh
 	s.close(u.Step)
@@ -352,8 +331,6 @@ func (r Record) Move() *Move {
 		return r.End.Move
 	case r.Undo != nil:
 		return r.Undo.Move
-	case r.Ask != nil:
-		return r.Ask.Move
 	case r.Answer != nil:
 		return r.Answer.Move
 	case r.Close != nil:

@@ -29,9 +29,6 @@ type View struct {
 	Others string
 	// Now is the time of the look: data, so that the same view always gives the same decision.
 	Now time.Time
-	// Landed are the commits below HEAD that hold the work of steps by their trailers, of which the
-	// records know nothing: they are older than the project, or lost.
-	Landed map[string]Landed
 	// Skip are steps that a person leaves out, Until the step after which he wants to look.
 	Skip  map[string]bool
 	Until string
@@ -39,18 +36,11 @@ type View struct {
 	Tries int
 	// Cuts is how often it may be cut off; five times if zero.
 	Cuts int
-	// Budget is what a person is asked before anything more is started: whether it may use more, for
-	// instance. Nil for nothing.
+	// Budget is what a person is asked before anything more is started, nil if nothing is used up.
 	Budget *Question
 	// Stop says why nothing is begun any more, "" if it may be: a person wants to stop, or what
 	// an attempt needs is not there. What is over is still recorded.
 	Stop string
-}
-
-// Landed is a commit that names a step, and whether the plan that it has calls the step done.
-type Landed struct {
-	Commit string
-	Ticked bool
 }
 
 // Ending is how an agent ended.

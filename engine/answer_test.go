@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/sample"
 	"reprise/project"
@@ -42,6 +43,16 @@ func goes(t *testing.T, e *engine.Engine, ref reprise.Ref) *engine.Summary {
 		t.Fatal(err)
 	}
 	return sum
+}
+
+// byAnOlderBuild records what was asked and said when any words were an answer.
+func byAnOlderBuild(t *testing.T, e *engine.Engine, ref reprise.Ref, said ...reprise.Event) {
+	t.Helper()
+	r, err := convention.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	happens(t, e.Dir, r, false, said...)
 }
 
 // TestO3_words_that_are_not_understood_start_nothing brings words that a gate does
@@ -127,6 +138,19 @@ func TestX8_a_stopped_run_goes_on_when_a_person_says_so(t *testing.T) {
 	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
 		t.Errorf("%+v, %d effects", sum, effects(t, e))
 	}
+
+	e = newEngine(repository(t))
+	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"}, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byAnOlderBuild(t, e, ref, reprise.Event{Kind: reprise.RunStopped, Actor: reprise.Person, Text: "stopped by a person"})
+	if sum := goes(t, e, ref); sum.State != reprise.Stopped || sum.Launches != 0 {
+		t.Errorf("%+v", sum)
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "continue"}); err != nil || sum.State != reprise.Complete {
+		t.Errorf("%+v %v", sum, err)
+	}
 }
 
 // TestX2_an_approval_counts_for_the_work_that_it_was_given_for has work done again for
@@ -171,8 +195,32 @@ steps:
 	}
 }
 
+// TestO3_words_of_an_older_build_start_nothing continues with answers that were kept
+// when any words were: what says nothing is asked again, and then done once.
+func TestO3_words_of_an_older_build_start_nothing(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"no", "2 please", "yes"} {
+		e := newEngine(repository(t))
+		ref := start(t, e, gated)
+		byAnOlderBuild(t, e, ref,
+			reprise.Event{Kind: reprise.QuestionAsked, Step: "ok", Question: "ok", Text: "Release it?", Options: []string{"go on", "stop: not now"}},
+			reprise.Event{Kind: reprise.QuestionAnswered, Step: "ok", Question: "ok", Text: word, Actor: reprise.Person})
+		for range 2 {
+			if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 0 {
+				t.Fatalf("%q: %+v, %d effects", word, sum, effects(t, e))
+			}
+		}
+		if err := e.Answer(t.Context(), ref, map[string]string{"ok": "go on"}); err != nil {
+			t.Fatal(err)
+		}
+		if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
+			t.Errorf("%q: %+v, %d effects", word, sum, effects(t, e))
+		}
+	}
+}
+
 // TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing answers what
-// came of a step that must not be done twice.
+// came of a step that must not be done twice, now and by an older build.
 func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
@@ -185,12 +233,19 @@ func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testi
 		t.Fatalf("%+v, %d effects", sum, effects(t, e))
 	}
 	q := sum.Questions[0]
-	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "Yes, it was finished"}); err == nil {
-		t.Fatal("that is taken")
-	} else if none, is := errors.AsType[*reprise.NotOfferedError](err); !is || none.Hint() == "" {
+	var none *reprise.NotOfferedError
+	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "Yes, it was finished"}); !errors.As(err, &none) || none.Hint() == "" {
 		t.Fatal(err)
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "keep"}); err != nil {
+	byAnOlderBuild(t, e, ref,
+		reprise.Event{Kind: reprise.QuestionAsked, Step: "mail", Question: q.ID, Text: q.Text, Options: q.Options},
+		reprise.Event{Kind: reprise.QuestionAnswered, Step: "mail", Question: q.ID, Text: "Yes, it was finished", Actor: reprise.Person})
+	for range 2 {
+		if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 1 {
+			t.Fatalf("%+v, %d effects", sum, effects(t, e))
+		}
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "it was finished"}); err != nil {
 		t.Fatal(err)
 	}
 	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
@@ -224,21 +279,24 @@ steps:
 // is at work: the same one twice is one, another one is refused.
 func TestO3_the_first_answer_counts_while_somebody_works(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
-	e := newEngine(repository(t))
-	ref := start(t, e, gated)
-	e.Ask = func(ctx context.Context, _ reprise.Question) (string, bool) {
-		var errs []error
-		for _, word := range []string{"go on", "go on", "stop: not now"} {
-			errs = append(errs, newEngine(e.Dir).Answer(ctx, ref, map[string]string{"ok": word}))
-		}
-		if errs[0] != nil || errs[1] != nil || errs[2] == nil || !strings.Contains(errs[2].Error(), "already answered") {
-			t.Errorf("%v", errs)
-		}
-		return "", false
+	o := newOffice(t)
+	put(t, o.dir, ".reprise/inbox", "")
+	ref := refOf("one")
+	say := func(text string) error {
+		return newEngine(o.dir).Answer(t.Context(), ref, map[string]string{"colour": text})
 	}
-	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 || len(sum.Findings) != 0 {
-		t.Errorf("%+v, %d effects", sum, effects(t, e))
+	// The engine takes nothing in before all of them are said.
+	said := make(chan struct{})
+	o.taken = func() { <-said }
+	o.open()
+	errs := []error{say("green"), say("green"), say("blue")}
+	close(said)
+	if errs[0] != nil || errs[1] != nil || errs[2] == nil || !strings.Contains(errs[2].Error(), "already answered") {
+		t.Errorf("%v", errs)
+	}
+	o.answered("green")
+	if told := o.close(reprise.CodePendingQuestion); len(told) != 0 {
+		t.Errorf("told %+v", told)
 	}
 }
 
@@ -270,8 +328,10 @@ func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 	if after := files(t, e.Dir); !maps.EqualFunc(before, after, bytes.Equal) {
 		t.Error("looking changed something")
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "go on"}); err != nil {
-		t.Errorf("the same answer: %v", err)
+	for _, answer := range []string{"stop", "go on"} {
+		if err := e.Answer(t.Context(), ref, map[string]string{"ok": answer}); err != nil {
+			t.Errorf("another answer: %v", err)
+		}
 	}
 	var said []string
 	for _, ev := range events(t, e.Dir, ref) {
@@ -279,14 +339,14 @@ func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 			said = append(said, ev.Text)
 		}
 	}
-	if !slices.Equal(said, []string{"go on"}) {
+	if !slices.Equal(said, []string{"go on", "stop: not now", "go on"}) {
 		t.Errorf("said: %q", said)
 	}
 	sum := goes(t, e, ref)
 	if sum.State != reprise.Complete || effects(t, e) != 1 || get(t, e.Dir, ".reprise/inbox") != "" {
 		t.Errorf("%+v, %d effects, the inbox holds %q", sum, effects(t, e), get(t, e.Dir, ".reprise/inbox"))
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `already answered: "go on", and release used that`) {
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `already answered: "go on", and ok used that`) {
 		t.Errorf("after it was used: %v", err)
 	}
 }

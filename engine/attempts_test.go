@@ -54,8 +54,8 @@ func TestO3_O5_a_killed_keeper_is_no_failure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(get(t, e.Dir, "log"), "x"); n != 5 || sum.Action != reprise.Ask || len(sum.Questions) != 1 || sum.Questions[0].Subject != "a" {
-		t.Errorf("tried %d times, then %s: %q, %+v", n, sum.State, sum.Reasons, sum.Questions)
+	if n := strings.Count(get(t, e.Dir, "log"), "x"); n != 5 || sum.State == reprise.Complete || !slices.Contains(sum.Parked, "a") {
+		t.Errorf("tried %d times, then %s: %q, %q", n, sum.State, sum.Reasons, sum.Parked)
 	}
 	all := events(t, e.Dir, ref)
 	if failed, again := count(all, reprise.StepFailed, "a"), count(all, reprise.StepResolved, "a"); failed != 0 || again != 5 {

@@ -111,30 +111,30 @@ var bads = []bad{
 	{name: "command no program", set: file("noise", "\x00\x01noise", 0o755, command("OUT/noise")), says: "exec format error"},
 	{name: "interpreter missing", set: file("odd", "#!/no/such/interpreter\n", 0o755, command("OUT/odd")), says: "no such file"},
 
-	{name: "does nothing", script: `exit 0`, says: lacking, most: 3},
+	{name: "does nothing", script: `exit 0`, says: lacking, most: 2},
 	// Where a plan names no files that it was to make, only QA can tell.
-	{name: "says done and made nothing", not: "sdc build", script: say + `exit 0`, says: lacking, most: 3},
-	{name: "fails the same way", script: `echo no >&2; exit 7`, says: "exit code 7", most: 3},
+	{name: "says done and made nothing", not: "sdc build", script: say + `exit 0`, says: lacking, most: 2},
+	{name: "fails the same way", script: `echo no >&2; exit 7`, says: "exit code 7", most: 2},
 	{name: "fails each time in another world", script: `date +%s%N > "noise.$REPRISE_ATTEMPT"; exit 7`, says: "exit code 7", most: 3},
 	{name: "work done and exit code not zero", script: `"$ACTOR" act; exit 5`, says: "exit code 5", most: 3},
-	{name: "result says done and exit code not zero", script: say + `exit 9`, says: "exit code 9", most: 3},
-	{name: "unchanged", only: "sdc", step: "create", script: say + `exit 0`, says: "is what it was before", most: 3},
+	{name: "result says done and exit code not zero", script: say + `exit 9`, says: "exit code 9", most: 2},
+	{name: "unchanged", only: "sdc", step: "create", script: say + `exit 0`, says: "is what it was before", most: 2},
 	{name: "result of the next attempt", script: `d=$(dirname "$REPRISE_RESULT"); n=${d%.1}.2
 if [ "$REPRISE_ATTEMPT" = 1 ]; then mkdir -p "$n"; cd "$n"; REPRISE_RESULT="$n/result.json"; ` + say + `exit 1; fi
 exit 0`, says: lacking + "|before it began", most: 3},
-	{name: "unknown outcome", script: `echo '{"outcome":"splendid"}' > "$REPRISE_RESULT"; exit 0`, says: "is unknown here", most: 3},
-	{name: "result a FIFO", script: `mkfifo "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 3},
-	{name: "result a link", script: `ln -s /etc/hostname "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 3},
-	{name: "result a folder", script: `mkdir "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 3},
-	{name: "result of 10 MB", script: `head -c 10000000 /dev/zero | tr '\0' ' ' > "$REPRISE_RESULT"; exit 0`, says: "more than", most: 3},
-	{name: "result no JSON", script: `echo '{"outcome": done' > "$REPRISE_RESULT"; exit 0`, says: "read the result", most: 3},
-	{name: "result null", script: `echo null > "$REPRISE_RESULT"; exit 0`, says: "not a JSON object", most: 3},
-	{name: "question without one", script: `echo '{"outcome":"question"}' > "$REPRISE_RESULT"; exit 0`, says: "question", most: 3},
-	{name: "result folder gone", script: `rm -rf "$(dirname "$REPRISE_RESULT")"; exit 0`, says: lacking, most: 3},
+	{name: "unknown outcome", script: `echo '{"outcome":"splendid"}' > "$REPRISE_RESULT"; exit 0`, says: "is unknown here", most: 2},
+	{name: "result a FIFO", script: `mkfifo "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 2},
+	{name: "result a link", script: `ln -s /etc/hostname "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 2},
+	{name: "result a folder", script: `mkdir "$REPRISE_RESULT"; exit 0`, says: "not a regular file", most: 2},
+	{name: "result of 10 MB", script: `head -c 10000000 /dev/zero | tr '\0' ' ' > "$REPRISE_RESULT"; exit 0`, says: "more than", most: 2},
+	{name: "result no JSON", script: `echo '{"outcome": done' > "$REPRISE_RESULT"; exit 0`, says: "read the result", most: 2},
+	{name: "result null", script: `echo null > "$REPRISE_RESULT"; exit 0`, says: "not a JSON object", most: 2},
+	{name: "question without one", script: `echo '{"outcome":"question"}' > "$REPRISE_RESULT"; exit 0`, says: "question", most: 2},
+	{name: "result folder gone", script: `rm -rf "$(dirname "$REPRISE_RESULT")"; exit 0`, says: lacking, most: 2},
 
-	{name: "hangs", tune: short, script: `sleep 100`, says: "longest it may take", most: 3},
-	{name: "silent", tune: func(s *settings.Settings) { s.Silence = briefly }, script: `sleep 100`, says: "printed nothing", most: 3},
-	{name: "ignores TERM", tune: short, script: `trap '' TERM INT HUP; while :; do sleep 1; done`, says: "longest it may take", most: 3},
+	{name: "hangs", tune: short, script: `sleep 100`, says: "longest it may take", most: 2},
+	{name: "silent", tune: func(s *settings.Settings) { s.Silence = briefly }, script: `sleep 100`, says: "printed nothing", most: 2},
+	{name: "ignores TERM", tune: short, script: `trap '' TERM INT HUP; while :; do sleep 1; done`, says: "longest it may take", most: 2},
 	{name: "floods", tune: func(s *settings.Settings) { s.MaxLog = 1 << 20 }, script: `head -c 100000000 /dev/zero | tr '\0' 'x'`},
 	{name: "floods with lines", tune: func(s *settings.Settings) { s.MaxLog = 1 << 20 }, script: `yes "nothing to see here" | head -c 5000000`},
 	{name: "forks away", script: `(setsid sh -c 'while :; do sleep 1; done' "$OUT" &) `},
@@ -142,11 +142,11 @@ exit 0`, says: lacking + "|before it began", most: 3},
 	{name: "a child holds its output", script: `sh -c 'trap "" HUP TERM; while :; do sleep 1; done' "$OUT" & `},
 	{name: "closes everything", script: `exec < /dev/null > /dev/null 2>&1`},
 	{name: "kills its keeper", tune: func(s *settings.Settings) { s.Attempts, s.Cutoffs = 1, 3 }, script: `kill -9 $PPID; sleep 100`, says: "cut off 3 times|nobody can say|without a report", most: 3},
-	{name: "kills its group", script: `kill -9 0; sleep 100`, says: "nobody can say|SIGKILL|killed", most: 3},
-	{name: "kills itself", script: `kill -SEGV $$`, says: "segmentation|SIGSEGV", most: 3},
+	{name: "kills its group", script: `kill -9 0; sleep 100`, says: "nobody can say|SIGKILL|killed", most: 2},
+	{name: "kills itself", script: `kill -SEGV $$`, says: "segmentation|SIGSEGV", most: 2},
 	{name: "thousands of files", script: `mkdir -p many; i=0; while [ $i -lt 3000 ]; do : > "many/$i"; i=$((i+1)); done`},
 
-	{name: "reset of the project", script: `[ -e "$OUT/was" ] || git -C "$PROJECT" rev-parse HEAD > "$OUT/was"; git -C "$PROJECT" reset -q --hard "$(git -C "$PROJECT" rev-parse keep)~1"; exit 3`, says: "exit code 3|flow.yaml|left main without commit|is gone", most: 3, fix: `git -C "$PROJECT" merge -q --ff-only "$(cat "$OUT/was")"`},
+	{name: "reset of the project", script: `[ -e "$OUT/was" ] || git -C "$PROJECT" rev-parse HEAD > "$OUT/was"; git -C "$PROJECT" reset -q --hard "$(git -C "$PROJECT" rev-parse keep)~1"; exit 3`, says: "exit code 3|flow.yaml|left main without commit", most: 3, fix: `git -C "$PROJECT" merge -q --ff-only "$(cat "$OUT/was")"`},
 	{name: "checkout in the project", script: `git -C "$PROJECT" checkout -q --detach keep~1; exit 3`, says: "exit code 3|flow.yaml", most: 3, fix: `git -C "$PROJECT" checkout -q main`},
 	{name: "another branch", script: `git checkout -q -b elsewhere 2>/dev/null || git checkout -q elsewhere; exit 3`, says: "exit code 3|elsewhere", most: 3, fix: `git -C "$PROJECT" checkout -q main 2>/dev/null || true
 w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || git -C "$w" checkout -q auto-claude/001-health-endpoint`},
@@ -158,18 +158,18 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 	{name: "worktree moved", only: "build", script: `d=$(pwd); cd /; mv "$d" "$OUT/moved.$REPRISE_ATTEMPT"; exit 3`, says: "exit code 3|checkout", most: 3},
 
 	{name: "our folder deleted", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
-	{name: "our lock deleted", script: `rm -f "$PROJECT/.reprise/lock"; exit 3`, says: "exit code 3", most: 3},
-	{name: "our journal cut", script: `for f in $(find "$PROJECT/.reprise/runs" -name journal -type f); do : > "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
-	{name: "our journal garbled", script: `for f in $(find "$PROJECT/.reprise/runs" -name journal -type f); do echo garbage >> "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
+	{name: "our lock deleted", script: `rm -f "$PROJECT/.reprise/lock"; exit 3`, says: "changed or replaced under us", most: 1, again: 1},
+	{name: "our journal cut", script: `for f in $(find "$PROJECT/.reprise/journal" -type f); do : > "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
+	{name: "our journal garbled", script: `for f in $(find "$PROJECT/.reprise/journal" -type f); do echo garbage >> "$f"; done; exit 3`, says: "changed or replaced under us|reprise repair", most: 1, again: 1, stuck: true},
 
-	{name: "state folder deleted", script: `cp -a "$PROJECT/$STATE" "$OUT/kept"; rm -rf "$PROJECT/$STATE"; exit 0`, says: "is gone|are gone", most: 1, fix: `cp -a "$OUT/kept" "$PROJECT/$STATE"`},
+	{name: "state folder deleted", script: `cp -a "$PROJECT/$STATE" "$OUT/kept"; rm -rf "$PROJECT/$STATE"; exit 0`, says: "is gone", most: 1, fix: `cp -a "$OUT/kept" "$PROJECT/$STATE"`},
 	{name: "graph garbled", only: "flow", script: `echo '{' > "$PROJECT/$STATE/task-graph.json"; exit 0`, says: "b.txt is not there", most: 3},
-	{name: "event log cut", only: "flow", script: `for f in $(find "$PROJECT/$STATE/events" -type f); do : > "$f"; done; exit 0`, says: "b.txt is not there|the plan calls it open", most: 3, again: 1},
+	{name: "event log cut", only: "flow", script: `for f in $(find "$PROJECT/$STATE/events" -type f); do : > "$f"; done; exit 0`, says: "b.txt is not there", most: 3, again: 1},
 	{name: "marks itself done", only: "flow", script: `for f in $(find "$PROJECT/$STATE/events" -type f); do grep -v '"b"' "$f" | sed 's/"a"/"b"/g' >> "$f"; done; exit 0`, says: "b.txt is not there", most: 3},
 	{name: "plan garbled", only: "build", script: `n=0; for f in $(find "$PROJECT" -name implementation_plan.json); do cp "$f" "$OUT/kept"; echo '{' > "$f"; done; exit 0`, says: "plan cannot be read", most: 1, fix: `for f in $(find "$PROJECT" -name implementation_plan.json); do cp "$OUT/kept" "$f"; done`},
 	{name: "marks all done", only: "build", script: `for f in $(find "$PROJECT" -name implementation_plan.json); do sed -i 's/"pending"/"completed"/' "$f"; done; exit 0`, says: "without a result, a commit", most: 3},
 	{name: "story marked done", only: "sdc", script: `sed -i 's/^Ready$/Done/;s/^InProgress$/Done/;s/^In Progress$/Done/;s/\[ \]/[x]/' "$PROJECT/$STATE"; exit 0`},
-	{name: "story emptied", only: "sdc", script: `cp "$PROJECT/$STATE" "$OUT/kept"; : > "$PROJECT/$STATE"; exit 0`, says: "nothing of the story is left", most: 3, fix: `cp "$OUT/kept" "$PROJECT/$STATE"`},
+	{name: "story emptied", only: "sdc", script: `cp "$PROJECT/$STATE" "$OUT/kept"; : > "$PROJECT/$STATE"; exit 0`, says: "nothing of the story is left", most: 2, fix: `cp "$OUT/kept" "$PROJECT/$STATE"`},
 	{name: "STATE.md deleted", only: "plans", script: `rm "$PROJECT/$STATE/STATE.md"; exit 0`, says: "01-SUMMARY.md is not there|says \\\"partial|partial|STATE.md is in the last commit but not on disk", most: 3, fix: `cd "$PROJECT" && git checkout -q -- "$STATE/STATE.md"`},
 	{name: "other plan marked done", only: "plans", script: `mkdir -p "$PROJECT/$STATE/summaries"; echo '# Summary' > "$PROJECT/$STATE/summaries/02-SUMMARY.md"; exit 0`, says: "01-SUMMARY.md is not there|partial|the attempt at 01 marked it done", most: 3},
 	{name: "workflow changed", only: "flow", script: `sed -i 's/Make c/Make d/' "$PROJECT/flow.yaml"; exit 3`, says: "changed|exit code 3", most: 3, fix: `sed -i 's/Make d/Make c/' "$PROJECT/flow.yaml"`},
@@ -298,9 +298,6 @@ func (p *trial) resume(e *engine.Engine, c engine.Choice) (*engine.Summary, stri
 		for _, r := range sum.Reasons {
 			fmt.Fprintln(&told, "reason:", r)
 		}
-		for _, err := range sum.Refused {
-			fmt.Fprintln(&told, "refused:", err)
-		}
 		for _, f := range sum.Failed {
 			fmt.Fprintln(&told, "failed:", f.ID, f.Attempt, f.Text)
 		}
@@ -339,7 +336,11 @@ func (p *trial) play() {
 		return
 	}
 	p.told(told)
-	if n := p.launches(); n > p.bad.most {
+	most := p.bad.most
+	if (p.stage.name == "build" || p.stage.name == "plans") && most == 2 {
+		most = 3 // another step is finished in between, or the summary is partial from then on
+	}
+	if n := p.launches(); n > most {
 		p.Errorf("it was launched %d times", n)
 	}
 	if sum != nil && sum.State == reprise.Complete {
@@ -379,9 +380,9 @@ func TestWhat_a_rejected_attempt_left_closes_nothing(t *testing.T) {
 			t.Errorf("01 is %s; %s: %v", got, d.Action, d.Reasons)
 		}
 	}
-	says(reprise.Failed, reprise.Ask)
+	says(reprise.InProgress, reprise.Ask)
 	p.resume(p.engine(true), engine.Choice{Skip: []string{"01"}, Until: "01"})
-	says(reprise.Skipped, reprise.Start)
+	says(reprise.Skipped, reprise.Finish)
 }
 
 // told holds what a person is told against what they must be told.

@@ -8,13 +8,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/convention"
 	"reprise/convention/eventrun"
 	"reprise/flow"
+	"reprise/internal/durable"
 	"reprise/project"
+	"reprise/upkeep"
 )
+
+var zeroTime time.Time
 
 // begun fills in the events that make a run.
 func (e *Engine) begun(events []reprise.Event) []reprise.Event {
@@ -54,8 +59,8 @@ func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, 
 
 // beginsFlow is the playbook of a new run of a workflow file, whose graph becomes the goal.
 func (e *Engine) beginsFlow(wf *flow.Workflow, file string, hash reprise.Hash, g *reprise.Goal) (playbook workflowPlaybook, err error) {
-	playbook, err = e.ownFlow(wf, origin{file, hash}, hash)
-	g.Text = playbook.graph
+	playbook = e.ownFlow(wf, origin{file, hash}, hash)
+	g.Text, err = playbook.graph()
 	return playbook, err
 }
 
@@ -104,7 +109,32 @@ func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise
 	if lost != nil {
 		return ref, &GoneError{Run: ref.ID, Path: ref.Path}
 	}
-	return ref, e.beginWorlds(ctx, store, ref, playbook, g.Text, events)
+	if seeded(ref) || e.Worlds && ref.Kind == reprise.KindGraph {
+		return ref, e.beginWorlds(ctx, store, ref, playbook, g.Text, events)
+	}
+	if _, err := upkeep.Keep(ctx, store, []*reprise.Run{{Ref: ref}}, "before starting "+ref.ID); err != nil {
+		return ref, err
+	}
+	w, err := e.open(ctx, store, ref, playbook)
+	if err != nil {
+		return ref, err
+	}
+	if w.hist.Started {
+		// An earlier process began it and was killed before its files existed; they do
+		// now.
+		if _, events, err = playbook.Begin(store, g); err != nil {
+			return ref, err
+		}
+	}
+	if events = e.begun(events); len(events) > 0 {
+		// Until its files exist, only the journal knows the run.
+		place := reprise.Place(ref)
+		events[0].Run = &place
+	}
+	if err := w.recordAll(ctx, events...); err != nil {
+		return ref, err
+	}
+	return ref, w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
 }
 
 // playbookOf finds how a run is worked on. A run of a workflow file needs that file,
@@ -142,9 +172,24 @@ func (e *Engine) findPlaybook(store fs.FS, ref reprise.Ref) (f found) {
 			f.err = fmt.Errorf("resume %s: %w", ref.ID, err)
 			return f
 		}
-		f.playbook, f.err = e.ownFlow(wf, f.origin, have)
+		f.playbook = e.ownFlow(wf, f.origin, have)
 	}
 	return f
+}
+
+// playbookAhead finds how a run is worked on while its journal is read. The function that
+// it returns waits for that and must be called; it looks again if the files have changed
+// since.
+func (e *Engine) playbookAhead(store *durable.Store, ref reprise.Ref) func() (reprise.Playbook, error) {
+	ahead := make(chan found, 1)
+	go func() { ahead <- e.findPlaybook(store, ref) }()
+	return func() (reprise.Playbook, error) {
+		f := <-ahead
+		if now, err := originOf(store, ref); err != nil || now != f.origin || f.err != nil {
+			f = e.findPlaybook(store, ref)
+		}
+		return f.playbook, f.err
+	}
 }
 
 func originOf(store fs.FS, ref reprise.Ref) (origin, error) {
@@ -168,8 +213,8 @@ type workflowPlaybook struct {
 	wf   *flow.Workflow
 	from origin       // what the run was started from
 	hash reprise.Hash // of the file as it is now
-	// graph is the task graph of a run of the file as it is now.
-	graph string
+	// attempts is how often a step may fail, as the settings say.
+	attempts int
 }
 
 // Parallel is how many steps at once the file asks for, zero if it does not.
@@ -178,7 +223,9 @@ func (o workflowPlaybook) Parallel() int { return o.wf.Parallel }
 // GoalOf implements reprise.Goaler: a run begins again with the file as it is now.
 func (o workflowPlaybook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	if o.changed() {
-		return o.graph
+		if text, err := o.graph(); err == nil {
+			return text
+		}
 	}
 	return o.Book.GoalOf(fsys, r)
 }
@@ -186,7 +233,9 @@ func (o workflowPlaybook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 // changed reports whether the file has changed since the run was started.
 func (o workflowPlaybook) changed() bool { return o.hash != o.from.hash }
 
-func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) (workflowPlaybook, error) {
-	graph, err := wf.Graph(from.file, hash, e.Settings.Attempts)
-	return workflowPlaybook{eventrun.WithSteps(wf.Assignment), wf, from, hash, graph}, err
+// graph is the task graph of a run of the file as it is now.
+func (o workflowPlaybook) graph() (string, error) { return o.wf.Graph(o.from.file, o.hash, o.attempts) }
+
+func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) workflowPlaybook {
+	return workflowPlaybook{eventrun.WithSteps(wf.Assignment), wf, from, hash, e.Settings.Attempts}
 }

@@ -25,9 +25,9 @@ func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
 		"no branch":                           {`git checkout -q --detach; ` + commit + `exit 0`, ""},
 		"a branch of its own, not committed":  {`git checkout -q -b own; "$ACTOR" act; exit 0`, ""},
 		"on a failed attempt, too":            {`git checkout -q -b own; [ "$REPRISE_ATTEMPT" != 1 ] || exit 3; ` + commit + `exit 0`, ""},
-		"a branch that lacks what was before": {`git checkout -q -b "own$REPRISE_ATTEMPT" main; ` + commit + `exit 0`, "which does not have the work of the run"},
-		"left again":                          {`git checkout -q -b "own$REPRISE_ATTEMPT"; ` + commit + `git checkout -q auto-claude/001-health-endpoint; exit 0`, "its agent ended well, and changed nothing"},
-		"left again, on no branch":            {`git checkout -q --detach; ` + commit + `git checkout -q auto-claude/001-health-endpoint; exit 0`, "its agent ended well, and changed nothing"},
+		"a branch that lacks what was before": {`git checkout -q -b "own$REPRISE_ATTEMPT" main; ` + commit + `exit 0`, "does not hold all of it"},
+		"left again":                          {`git checkout -q -b "own$REPRISE_ATTEMPT"; ` + commit + `git checkout -q auto-claude/001-health-endpoint; exit 0`, "is not on auto-claude/001-health-endpoint"},
+		"left again, on no branch":            {`git checkout -q --detach; ` + commit + `git checkout -q auto-claude/001-health-endpoint; exit 0`, "is not on auto-claude/001-health-endpoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +46,7 @@ func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
 				}
 				return
 			}
-			if !strings.Contains(told, c.told) {
+			if !strings.Contains(told, c.told) || !strings.Contains(told, "failed: subtask-1-2") {
 				t.Errorf("nothing of %q in:\n%s", c.told, told)
 			}
 			for _, ev := range events(t, p.dir, p.ref) {
@@ -61,7 +61,6 @@ func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
 // AC8: what an attempt that is not accepted wrote about itself is not told as done.
 func TestAC8_an_attempt_that_is_not_accepted_is_not_counted(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	p := newTrial(t, stage{name: "build", victim: "subtask-1-2"}, bad{script: `f=$(ls .auto-claude/specs/*/implementation_plan.json)
 sed -i '/subtask-1-2/,$s/"in_progress"/"completed"/' "$f"; exit 3`})
 	p.begin()

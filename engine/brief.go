@@ -37,7 +37,7 @@ func (w *work) brief(ctx context.Context, f *Attempt, t *prompt.Task) error {
 		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})
 	}
 	if g, ok := w.playbook.(reprise.Goaler); ok {
-		in.Goal = g.GoalOf(w.on, in.Run)
+		in.Goal = g.GoalOf(w.led.Files(), in.Run)
 	}
 	why := first(w.hist.Step(f.Step).Lost, "an earlier session worked on this and is not continued")
 	t.Earlier = append(t.Earlier, fmt.Sprintf("You are new to this: %s. The blocks named `briefing` say what is known of where things stand, each line with its source.", why))

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,18 +57,63 @@ func hasCode(list []reprise.Finding, code, subject string) bool {
 	return slices.ContainsFunc(list, func(f reprise.Finding) bool { return f.Code == code && f.Subject == subject })
 }
 
+// TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing: an attempt writes that its
+// step is done, and its engine is killed. With nothing else that it changed, it may have
+// written that before it was done: a person is asked, or it is done again where that may be.
+func TestO7_X4_what_a_cut_off_attempt_says_of_itself_proves_nothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		work   string
+		policy reprise.Ambiguity
+		again  bool
+	}{
+		"alone":                     {"true", reprise.Verify, false},
+		"with a commit of it":       {"git add -f .agent-memory && git commit -qm state", reprise.Verify, false},
+		"and it may be done again":  {"true", reprise.Rerun, true},
+		"and only a person can say": {"true", reprise.AskWho, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(repository(t))
+			ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, 'echo A >> log']}\n  - {id: b, needs: [a], command: [sh, -c, 'echo B >> log']}\n")
+			git(t, e.Dir, "add", "flow.yaml")
+			git(t, e.Dir, "commit", "-qm", "flow")
+			byAnOlderBuild(t, e, ref, reprise.Event{
+				Kind: reprise.StepStarted, Step: "a", Attempt: 1, Key: "k", Policy: c.policy, Base: strings.TrimSpace(git(t, e.Dir, "rev-parse", "HEAD")),
+			})
+			line := fmt.Sprintf(`{"event_type":"task-completed","task_id":"a","timestamp":%q,"actor":"agent","event_id":"xa"}`, time.Now().UTC().Format(time.RFC3339Nano))
+			sh := exec.Command("sh", "-c", "f=$(ls .agent-memory/runs/one/events/reprise/*.jsonl | tail -n 1); echo '"+line+"' >> $f && "+c.work)
+			sh.Dir = e.Dir
+			if out, err := sh.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := events(t, e.Dir, ref)
+			if again := count(all, reprise.StepStarted, "a") == 2; again != c.again || count(all, reprise.StepFinished, "a") == 1 != c.again {
+				t.Errorf("started again %v, finished %d times", again, count(all, reprise.StepFinished, "a"))
+			}
+			if asks, begun := len(sum.Questions) == 1, count(all, reprise.StepStarted, "b") > 0; asks == c.again || begun != c.again {
+				t.Errorf("asked %+v, b begun %v", sum.Questions, begun)
+			}
+		})
+	}
+}
+
 // TestO7_what_an_agent_ticks_off_is_not_done_by_that: an agent writes the ends of other
 // steps into the files of the run. The journal knows of no end of them: nothing continues
 // from them before a person had a say, and what they say is done.
 func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 	t.Parallel()
 	sample.Drawn(t)
-	for answer, want := range map[string]string{"keep": "C", "open": "B C"} {
+	for answer, want := range map[string]string{"it is done": "C", "do it": "B C"} {
 		for _, steps := range [][]string{{"b"}, {"b", "c"}} {
 			t.Run(fmt.Sprint(answer, steps), func(t *testing.T) {
 				t.Parallel()
 				want := want
-				if answer == "keep" && len(steps) == 2 {
+				if answer == "it is done" && len(steps) == 2 {
 					want = ""
 				}
 				e := newEngine(repository(t))
@@ -76,28 +122,23 @@ func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "the attempt at a marked it done") || sum.Action != reprise.Ask || sum.State == reprise.Complete {
+				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "reprise has no record") || sum.Action != reprise.Ask || sum.State == reprise.Complete {
 					t.Fatalf("%v, %v, asked %+v", sum.State, sum.Action, sum.Questions)
 				}
 				if _, err := os.Stat(filepath.Join(e.Dir, "log")); err == nil {
 					t.Fatal("something went on from what only the files say")
 				}
-				if _, d := looked(t, e.Dir, ref); d.Action != reprise.Ask {
-					t.Errorf("check: %v", d)
+				if r, d := looked(t, e.Dir, ref); !hasCode(r.Findings, reprise.CodeUnrecordedEnd, "b") || d.Action != reprise.Ask || r.State == reprise.Complete {
+					t.Errorf("check: %v %v %+v", r.State, d.Action, r.Findings)
 				}
 				// Another process asks the same and nothing else.
 				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || len(sum.Questions) != 1 {
 					t.Fatalf("%+v, %v", sum, err)
 				}
-				for range steps { // each is asked about
-					if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: answer}); err != nil {
-						t.Fatal(err)
-					}
-					if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State == reprise.Complete {
-						break
-					}
+				if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: answer}); err != nil {
+					t.Fatal(err)
 				}
-				if err != nil || sum.State != reprise.Complete {
+				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
 					t.Fatalf("%+v, %v", sum, err)
 				}
 				got := ""
@@ -107,7 +148,7 @@ func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 				if got != want {
 					t.Errorf("log %q, want %q", got, want)
 				}
-				if r, _ := looked(t, e.Dir, ref); r.State != reprise.Complete {
+				if r, _ := looked(t, e.Dir, ref); r.State != reprise.Complete || hasCode(r.Findings, reprise.CodeUnrecordedEnd, "b") {
 					t.Errorf("in the end: %v %+v", r.State, r.Findings)
 				}
 			})

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"reprise"
-	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -24,7 +23,6 @@ const unlucky = `mkdir -p out; if [ "$REPRISE_ATTEMPT" = 1 ]; then echo half > o
 // same folder, and where an earlier attempt left half of it.
 func TestO4_commits_hold_what_their_step_was_to_leave(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	dir := repository(t)
 	put(t, dir, "flow.yaml", sideBySide)
 	put(t, dir, "out/mine.txt", "a person's own work, not committed\n")
@@ -44,7 +42,7 @@ func TestO4_commits_hold_what_their_step_was_to_leave(t *testing.T) {
 			t.Errorf("%s has no commit", s.ID)
 			continue
 		}
-		if got := strings.Fields(git(t, dir, "show", "--name-only", "--format=", s.Commit, "--", ":!.agent-memory")); len(got) != 1 || got[0] != "out/"+s.ID+".txt" {
+		if got := strings.Fields(git(t, dir, "show", "--name-only", "--format=", s.Commit)); len(got) != 1 || got[0] != "out/"+s.ID+".txt" {
 			t.Errorf("the commit of %s holds %q", s.ID, got)
 		}
 	}

@@ -21,7 +21,6 @@ func TestAC9_X7_a_discard_is_taken_back_by_the_snapshot_it_names(t *testing.T) {
 		}
 	}
 	e := w.project(t)
-	put(t, e.Dir, ".git/info/exclude", "launched\n") // what the actors count is nobody's work
 	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)

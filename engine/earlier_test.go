@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"reprise"
@@ -26,7 +27,7 @@ func TestL1_X8_what_an_earlier_attempt_committed_is_work_of_the_step(t *testing.
 		done    bool
 	}{
 		"stopped":                         {commits + "touch .git/here; sleep 30", "outputs: [a.txt]", true, false, true},
-		"stopped, told to do it again":    {commits + "touch .git/here; sleep 30", "outputs: [a.txt]", true, true, false}, // its commit is accepted first
+		"stopped, told to do it again":    {commits + "touch .git/here; sleep 30", "outputs: [a.txt]", true, true, true},
 		"stopped, no outputs":             {commits + "touch .git/here; sleep 30", "outputs: []", true, false, true},
 		"stopped, without the trailer":    {plainly + "touch .git/here; sleep 30", "outputs: [a.txt]", true, false, true},
 		"stopped, an output is missing":   {commits + "touch .git/here; sleep 30", "outputs: [a.txt, b.txt]", true, false, false},
@@ -63,6 +64,13 @@ func TestL1_X8_what_an_earlier_attempt_committed_is_work_of_the_step(t *testing.
 			}
 			if done := sum.State == reprise.Complete; done != c.done {
 				t.Fatalf("done %v: %v %v %+v", done, sum.State, sum.Reasons, sum.Failed)
+			}
+			if !c.done || strings.Contains(how, "without") {
+				return
+			}
+			made := git(t, e.Dir, "log", "-1", "--format=%H", "--grep=^made$")
+			if got := sum.Finished[len(sum.Finished)-1]; got.Attempt != 2 || got.Commit != made {
+				t.Errorf("finished as %+v, the work is in %s", got, made)
 			}
 		})
 	}

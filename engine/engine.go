@@ -1,6 +1,15 @@
-// Package engine says who works on which run, and how: what a person chose, whom they trust,
-// budgets, limits, questions and prompts. The work itself, with all that a crash can leave, is
-// done by core/run, which this package joins to the faces. Starting is resuming from nothing.
+// Package engine finishes a run. There is one turn — load what the disk says, decide the
+// next step, record the intent, do it, look for what it left, record the result — and it
+// is repeated until the work is done, a person is needed, or continuing would be unsafe.
+// Starting is resuming from nothing.
+//
+// Turn decides what a turn does and EndOf what comes of an attempt. Both are pure. The
+// loop records what they say in a Ledger and has Hands do it.
+//
+// Nothing is kept in memory that would be missed after a kill between any two
+// instructions: an attempt is in the journal before its agent exists, its
+// effects are durable before they count, and an attempt whose end no one saw is
+// settled by its policy, never silently.
 package engine
 
 import (
@@ -12,6 +21,7 @@ import (
 	"reprise/flow"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/journal"
 	"reprise/settings"
 )
 
@@ -54,21 +64,53 @@ type Engine struct {
 	Workflow func(file string) (*flow.Workflow, reprise.Hash, error)
 
 	AllowNetwork, Adopt bool
+	// Worlds has lists worked on with worlds (core), where they were not begun without.
+	Worlds bool
 	// Disk, if set, wraps the disk, for tests that crash here.
 	Disk func(durable.FS) durable.FS
+	// Hands, if set, replaces the hands of this machine, which it gets for each run and
+	// child run: something else can carry out the same rules.
+	Hands func(reprise.Ref, Hands) Hands
+	// Carried, if set, makes this process work on a part of a run: it is what the process
+	// before tells, and what this one tells the next.
+	Carried *Carried
+	// Kept, if set, is what this process keeps of journals for the next engine, so that
+	// those are not read whole again.
+	Kept *Kept
+	// Still, if set, says that no one but this engine and its hands changes files of the
+	// project, until RunAttempt starts an agent: they are not read again for nothing.
+	Still *journal.Still
 	// StopOrphans stops the agents of a dead engine instead of waiting for them.
 	StopOrphans bool
 	// Hard, once closed, ends everything at once: the second Ctrl-C.
 	Hard <-chan struct{}
+
+	// Closed are the accounts that a limit closes, as others know, and until when.
+	Closed map[string]time.Time
+	// Opened are the accounts that a person opened for all who wait for them, as others know:
+	// what a run has on record of a limit that closed one does not count.
+	Opened []string
+	// InPlace makes attempts work in the project's own checkout where they would have one
+	// of the run's: the whole checkout is the run's own.
+	InPlace bool
 
 	// Repo, if set, gives the project's repository to those who only look: one look at it does
 	// for all runs of a project.
 	Repo func() (*gitx.Repo, error)
 
 	looker *looker // what looks at several runs on worlds share; nil if they share nothing
-	// tally adds up what all runs of the project used, for a run and its children.
+	// gate holds the accounts that a limit closed, for a run and its children.
+	gate *agent.Gate
+	// folders holds who works where, for the same.
+	folders *folders
+	// tally adds up what all runs of the project used, for the same.
 	tally *tally
+	// elsewhere are the attempts at work in other processes, for the same.
+	elsewhere []Elsewhere
 }
+
+// Kept is what a process keeps of the journals it opened.
+type Kept = journal.Kept[*Recalled]
 
 // Choice is what a person chose for a run.
 type Choice = reprise.Choice
@@ -98,7 +140,12 @@ type Summary struct {
 	Questions []reprise.Question
 	Until     time.Time
 	Account   string
-	Findings  []reprise.Finding
+	// Limits are the accounts that limits close on record for all runs, and until when.
+	// Only TakeEnd fills them in.
+	Limits map[string]time.Time
+	// Opened are the accounts that a person opened who said to try now.
+	Opened   []string
+	Findings []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.
 	Refused []error
 	// Snapshot is what `reprise undo` restores; without git that is the state alone.
@@ -131,9 +178,17 @@ type Preview struct {
 	// Engine.Refused.
 	Refused error
 
+	idle   *idle        // what resuming would come to where it does and records nothing; else nil
 	begins bool         // the run would be made
 	unsafe *UnsafeError // why it would be made and could not be worked on; else nil
 	later  error        // why a step that comes later could not be started; else nil
+}
+
+// idle is work that comes to nothing: a person, a limit or a refusal is in the way of
+// everything.
+type idle struct {
+	run *reprise.Run
+	sum *Summary
 }
 
 // PreviewStep is one agent that would be started.

@@ -122,6 +122,20 @@ func (e *NotReadyError) Hint() string {
 	return hint
 }
 
+// TriedError says that the files call a step done, or without need, that an attempt which
+// was not accepted may have written them for.
+type TriedError struct{ Run, Step, Says string }
+
+// Error implements error.
+func (e *TriedError) Error() string {
+	return fmt.Sprintf("finish %s: its files say %q, but its last attempt was not accepted and may have written that", e.Step, e.Says)
+}
+
+// Hint says what a person can do.
+func (e *TriedError) Hint() string {
+	return "look whether its work is there; then `reprise resume " + reprise.Pasted(e.Run, "RUN") + " --skip " + reprise.Pasted(e.Step, "STEP") + "` goes on without it"
+}
+
 // UnsafeError says that a run was not resumed or started, and why.
 type UnsafeError struct {
 	Run     string

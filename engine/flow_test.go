@@ -13,15 +13,15 @@ const diamond = `name: diamond
 title: Four steps
 steps:
   - id: a
-    command: [sh, -c, 'echo "$REPRISE_STEP" >> "$REPRISE_PROJECT/launched"; echo a > a.txt']
+    command: [sh, -c, 'echo "$REPRISE_STEP" >> launched; echo a > a.txt']
     outputs: [a.txt]
   - id: b
     needs: [a]
-    command: [sh, -c, 'echo "$REPRISE_STEP" >> "$REPRISE_PROJECT/launched"; cat a.txt > b.txt']
+    command: [sh, -c, 'echo "$REPRISE_STEP" >> launched; cat a.txt > b.txt']
     outputs: [b.txt]
   - id: c
     needs: [a]
-    command: [sh, -c, 'echo "$REPRISE_STEP" >> "$REPRISE_PROJECT/launched"; cat a.txt > c.txt']
+    command: [sh, -c, 'echo "$REPRISE_STEP" >> launched; cat a.txt > c.txt']
     outputs: [c.txt]
   - id: d
     needs: [b, c]

@@ -95,7 +95,7 @@ func TestOR9_fresh_without_what_it_needs_changes_nothing(t *testing.T) {
 	before := get(t, dir, at)
 	ref := reprise.Ref{Layout: "orchestrate", ID: "qa-loop-2.2", Path: at, Kind: reprise.KindQALoop}
 	sum, err := newEngine(dir).Resume(t.Context(), ref, engine.Choice{Option: "fresh"})
-	if err == nil {
+	if !errors.Is(err, reprise.ErrNotFromNothing) {
 		t.Errorf("%v %v", sum, err)
 	}
 	if get(t, dir, at) != before {

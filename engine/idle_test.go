@@ -11,8 +11,8 @@ import (
 	"reprise/engine"
 )
 
-// A resume that can start nothing changes no file of the project, and it ends as the work before
-// it did.
+// A resume that can start and record nothing writes nothing: it takes no snapshot and is
+// not in the journal, and it ends as the work before it did.
 func TestA_resume_that_comes_to_nothing_writes_nothing(t *testing.T) {
 	t.Parallel()
 	const flow = "name: one\nsteps:\n  - {id: a, role: first, prompt: make it, outputs: [a.txt]}\n"
@@ -43,13 +43,16 @@ func TestA_resume_that_comes_to_nothing_writes_nothing(t *testing.T) {
 				return e
 			}
 			begin(t, make(begun), "one", "flow.yaml")
-			before := files(t, dir)
+			was, before := events(t, dir, refOf("one")), files(t, dir)
 			sum, err := make(begun.Add(time.Hour)).Resume(t.Context(), refOf("one"), c.choice)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := sum.Outcome(); got != c.want || sum.Snapshot != "" || sum.Launches > 0 {
 				t.Errorf("it came to %v with the snapshot %q and %d launches, not to %v: %q", got, sum.Snapshot, sum.Launches, c.want, sum.Reasons)
+			}
+			if now := events(t, dir, refOf("one")); len(now) != len(was) {
+				t.Errorf("it recorded %+v", now[len(was):])
 			}
 			if after := files(t, dir); !maps.EqualFunc(before, after, slices.Equal) {
 				t.Errorf("it changed the files of the project")

@@ -52,7 +52,7 @@ func (w *work) tellInAir(ctx context.Context, f *Attempt, bound binding, t *prom
 		w.Air.Sessions, w.Air.Again = j.Observed.SessionsOn(w.run), false
 	}
 	list := slices.DeleteFunc(slices.Clone(w.Air.Sessions), func(s reprise.Session) bool {
-		return s.Owner.Life == reprise.Alive // its calls are its own
+		return s.Owner.Life == reprise.Alive || w.atWorkIn(s.ID) // its calls are its own
 	})
 	if open := w.Air.Open[f.Step]; !slices.ContainsFunc(w.Air.Sessions, func(s reprise.Session) bool { return s.ID == h.Session }) {
 		printed := reprise.Session{CLI: bound.name, ID: h.Session}
@@ -68,4 +68,14 @@ func (w *work) tellInAir(ctx context.Context, f *Attempt, bound binding, t *prom
 	t.Earlier = append(t.Earlier, "Calls were begun where you work and have no result on record: the block named `calls without a result` lists them. Each may have happened, whole, in part or not at all. Before you do anything that would do the same again, find out as its line says; do not repeat what took effect.")
 	t.Data = append(t.Data, reprise.Data{Name: "calls without a result", Text: text})
 	return nil
+}
+
+// atWorkIn reports whether an attempt that is at work now has a session.
+func (w *work) atWorkIn(session string) bool {
+	for step := range w.atWork {
+		if session != "" && w.hist.Step(step).Session == session {
+			return true
+		}
+	}
+	return false
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/internal/sample"
 )
 
 // murdered is a workflow whose steps run side by side, leave processes behind
@@ -47,11 +46,10 @@ mv "out.$REPRISE_STEP.tmp" "out.$REPRISE_STEP"
 // paused or asked to stop instead, and some kills are of a keeper or of an agent.
 func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}
-	want := 12
+	want := 60
 	if n, err := strconv.Atoi(os.Getenv("REPRISE_KILLS")); err == nil {
 		want = n
 	}

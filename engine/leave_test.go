@@ -6,14 +6,12 @@ import (
 
 	"reprise"
 	"reprise/engine"
-	"reprise/internal/sample"
 )
 
 // LR9: plans that are left where a person said so are not over, and are taken up again to their
 // end; STATE.md follows.
 func TestLR9_what_is_left_is_taken_up_again(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	dir := groupProject(t)
 	rewrite(t, dir, checkoutState+"clarifications.md", "**Status:** pending\n**Response:**", "**Status:** answered\n**Response:** a link")
 	sum, err := newEngine(dir).Resume(t.Context(), checkout, engine.Choice{Until: "02"})

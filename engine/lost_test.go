@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"reprise"
 	"reprise/engine"
@@ -32,7 +33,7 @@ func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
 	t.Parallel()
 	sample.Drawn(t)
 	for _, cut := range []int{0, 20} {
-		for answer, want := range map[string]string{"keep": "A C", "open": "A C A"} {
+		for answer, want := range map[string]string{"it is done": "A C", "do it again": "A C A"} {
 			t.Run(fmt.Sprint(cut, answer), func(t *testing.T) {
 				t.Parallel()
 				e := newEngine(repository(t))
@@ -44,8 +45,13 @@ func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
 				if got := strings.Fields(get(t, e.Dir, "log")); count(events(t, e.Dir, ref), reprise.StepStarted, "a") != 1 || slices.Index(got, "A") != 0 {
 					t.Fatalf("a was started again; log %q", got)
 				}
-				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "the plan calls it open") || sum.Action != reprise.Ask {
+				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "a was finished") || sum.Action != reprise.Ask {
 					t.Fatalf("asked %+v, %v", sum.Questions, sum.Action)
+				}
+				if !slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {
+					return f.Code == reprise.CodeLostCompletion && strings.Contains(f.Message, "no longer say that a was finished")
+				}) {
+					t.Errorf("nothing was said: %+v", sum.Findings)
 				}
 				// Another process asks the same and nothing else.
 				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || len(sum.Questions) != 1 {
@@ -66,6 +72,29 @@ func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestX4_a_newer_word_opens_a_step_again: whoever adds an event that opens a
+// finished step again is heard without a question.
+func TestX4_a_newer_word_opens_a_step_again(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, \"echo A >> log\"]}\n  - {id: b, needs: [a], command: [sh, -c, \"test -f go\"], attempts: 1}\n")
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e.Dir, ".agent-memory/runs/one/events/other/1.jsonl", fmt.Sprintf(`{"ts":%q,"type":"task-started","task":"a","actor":"other"}`+"\n", time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)))
+	time.Sleep(1100 * time.Millisecond)
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || len(sum.Questions) > 0 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if got := get(t, e.Dir, "log"); got != "A\nA\n" {
+		t.Errorf("log %q", got)
+	}
+	if slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool { return f.Severity == reprise.Warning }) {
+		t.Errorf("it is nagged about: %+v", sum.Findings)
 	}
 }
 
@@ -91,13 +120,13 @@ if [ "$REPRISE_STEP" = 1.2 ]; then for f in $(find "` + dir + `" -name implement
 echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
 	ref := reprise.Ref{Layout: "autoclaude", ID: "001-dark", Path: at, Kind: reprise.KindBuild}
 	sum := resumeOnce(t, e, ref, engine.Choice{})
-	if len(sum.Questions) != 1 || sum.Questions[0].Subject != "1.1" || sum.Questions[0].Text != "the step is done, but the plan calls it open" {
+	if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "1.1 was finished at") || !strings.Contains(sum.Questions[0].Text, "no longer say so") {
 		t.Fatalf("asked %+v", sum.Questions)
 	}
 	if r, d := looked(t, dir, ref); d.Action != reprise.Ask || r.Step("1.1").Status.Closed() {
 		t.Errorf("check: %v, %v", d.Action, r.Step("1.1").Status)
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "keep"}); err != nil {
+	if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "it is done"}); err != nil {
 		t.Fatal(err)
 	}
 	resumeOnce(t, e, ref, engine.Choice{})

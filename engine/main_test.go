@@ -141,6 +141,7 @@ func readFlow(name string) (*flow.Workflow, reprise.Hash, error) { return engine
 func newEngine(dir string) *engine.Engine {
 	set := settings.Default()
 	set.Backoff, set.Grace, set.Cutoffs, set.Silence, set.Timeout = time.Millisecond, 200*time.Millisecond, 10_000, 0, 10*time.Minute
+	set.Parallel = 3
 	set.Agents["actor"] = settings.Agent{Name: "actor", Preset: "command", Command: []string{os.Args[0], "act"}, Env: map[string]string{
 		"DEMO_LAUNCHES": filepath.Join(dir, "launched"), "DEMO_GAPS": "1",
 	}}

@@ -298,7 +298,6 @@ func (k *killed) next() (out string, code int) {
 // REPRISE_MATRIX=all kills before every single operation of every workflow.
 func TestO1_O8_killed_before_an_operation_of_every_kind(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}
@@ -308,7 +307,6 @@ func TestO1_O8_killed_before_an_operation_of_every_kind(t *testing.T) {
 	}
 	seed := seedOf(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	names = few(r, names, 2)
 	type point struct {
 		name string
 		n    int
@@ -340,7 +338,7 @@ func TestO1_O8_killed_before_an_operation_of_every_kind(t *testing.T) {
 			points = append(points, all[r.IntN(short)])
 		}
 		slices.SortFunc(points, func(a, b point) int { return cmp.Or(strings.Compare(a.name, b.name), a.n-b.n) })
-		points = few(r, points, 5)
+		points = few(r, points, 9)
 	} else if stride, err := strconv.Atoi(os.Getenv("REPRISE_MATRIX")); err == nil {
 		points = slices.DeleteFunc(points, func(p point) bool { return p.n%stride != int(seed)%stride })
 	}
@@ -416,4 +414,55 @@ func parallel[T any](workers int, items []T, do func(T)) {
 	}
 	close(next)
 	wg.Wait()
+}
+
+// TestO1_marks_lie_between_operations holds the marks in the sources against the
+// documentation, and each against the ways on which operations are killed: one
+// must lie before it in its function, or after it.
+func TestO1_marks_lie_between_operations(t *testing.T) {
+	t.Parallel()
+	sample.Drawn(t)
+	documented := get(t, "..", "docs/explanation/durability.md")
+	ways := map[string][]int{}
+	for _, name := range []string{"file", "graph", "spec-loop"} {
+		for _, site := range undisturbed(t, name).sites {
+			for frame := range strings.FieldsSeq(site) {
+				file, line, _ := strings.Cut(frame, ":")
+				n, err := strconv.Atoi(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ways[file] = append(ways[file], n)
+			}
+		}
+	}
+	for _, room := range []string{"engine", "journal"} {
+		names, err := filepath.Glob("../" + room + "/*.go")
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			begins := 0 // the function we are in
+			mark, marked := "", 0
+			for i, line := range append(strings.Split(get(t, ".", name), "\n"), "func ") {
+				is, found := strings.CutPrefix(strings.TrimSpace(line), "// crash: ")
+				switch {
+				case found:
+					mark, marked = is, i+1
+					if !strings.Contains(documented, "`"+mark+"`") {
+						t.Errorf("%s:%d: docs/explanation/durability.md does not tell of %s", name, marked, mark)
+					}
+				case strings.HasPrefix(line, "func "):
+					near := func(n int) bool { return n > begins && n <= i }
+					if mark != "" && !slices.ContainsFunc(ways[room+"/"+filepath.Base(name)], near) {
+						t.Errorf("%s:%d: no operation is near %s", name, marked, mark)
+					}
+					begins, mark = i+1, ""
+				}
+			}
+		}
+	}
 }

@@ -161,7 +161,7 @@ func journals(t testing.TB, dir string) map[string][]reprise.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := journal.Logs(store)
+	names, err := store.Logs()
 	if err != nil {
 		t.Fatal(err)
 	}

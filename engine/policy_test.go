@@ -76,7 +76,7 @@ steps:
 			if n := strings.Count(get(t, e.Dir, "effect"), "pay"); n != 1 || len(sum.Questions) != 1 {
 				t.Fatalf("paid %d times, asked %+v", n, sum.Questions)
 			}
-			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "onto"}); err != nil {
+			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "run it again"}); err != nil {
 				t.Fatal(err)
 			}
 			if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
@@ -168,9 +168,33 @@ exec "$ACTOR" act
 	}
 }
 
-// TestX8_one_step_that_cannot_leave_its_output_holds_up_nobody has an output whose name is
+// The engine is killed while a phase writes the file by which its layout calls it done: the
+// next engine does not take the phase for finished.
+func TestHalf_a_file_of_a_killed_engine_is_not_done(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref, err := e.Begin(t.Context(), "autoclaude", reprise.KindBuild, reprise.Goal{Text: "Health endpoint"}, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := ref.Path + "/project_index.json"
+	byAnOlderBuild(t, e, ref, reprise.Event{
+		Kind: reprise.StepStarted, Step: "discovery", Attempt: 1, Key: "k", Policy: reprise.Verify, Expect: []reprise.Expected{{Path: file}},
+	})
+	put(t, e.Dir, file, `{"project`)
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "discovery"}); err != nil {
+		t.Fatal(err)
+	}
+	all := events(t, e.Dir, ref)
+	reset, started, finished := count(all, reprise.StepReset, "discovery"), count(all, reprise.StepStarted, "discovery"), count(all, reprise.StepFinished, "discovery")
+	if reset != 1 || started != 2 || finished != 1 {
+		t.Errorf("reset %d times, started %d times, finished %d times", reset, started, finished)
+	}
+}
+
+// TestX8_one_step_that_cannot_be_prepared_holds_up_nobody has an output whose name is
 // too long for the system.
-func TestX8_one_step_that_cannot_leave_its_output_holds_up_nobody(t *testing.T) {
+func TestX8_one_step_that_cannot_be_prepared_holds_up_nobody(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
 	sum, err := e.Resume(t.Context(), start(t, e, `name: f
@@ -179,7 +203,7 @@ steps:
   - {id: b, command: [sh, -c, 'true'], outputs: [`+strings.Repeat("n", 300)+`]}
   - {id: c, needs: [a], command: [sh, -c, 'echo c > c.txt'], outputs: [c.txt]}
 `), engine.Choice{})
-	if err != nil || len(sum.Finished) != 2 || sum.Action != reprise.Ask {
+	if err != nil || len(sum.Finished) != 2 || len(sum.Refused) != 1 || sum.Action != reprise.Ask {
 		t.Errorf("%+v %v", sum, err)
 	}
 }

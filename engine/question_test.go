@@ -296,7 +296,7 @@ func TestX9_an_answer_given_while_the_engine_works(t *testing.T) {
 	})
 	answered := make(chan struct{})
 	e.Tell = func(p engine.Progress) {
-		if p.Kind == engine.Ended && p.Outcome == "asking" {
+		if p.Kind == engine.Ended && p.Outcome == "question" {
 			go func() {
 				// Until the question is on record.
 				for stubbed(dir, nil).Answer(context.Background(), refOf("one"), map[string]string{"Q1": theAnswer}) != nil {
@@ -351,7 +351,6 @@ func TestX9_agents_number_their_questions_from_one(t *testing.T) {
 // about waits, and all that needs it; what needs no one is done.
 func TestX9_a_question_holds_up_only_what_waits_for_it(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	e := newEngine(repository(t))
 	ref := start(t, e, `name: f
 steps:
@@ -384,7 +383,6 @@ steps:
 // only the prompt; what was granted once ends with the step.
 func TestA_refused_call_becomes_a_question_that_grants_it(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	dir := repository(t)
 	put(t, dir, "flow.yaml", asking)
 	grant := &reprise.Grant{Agent: "claude", Once: []string{"Bash(npm test x:*)"}, Run: []string{"Bash(npm test:*)"}}
@@ -427,7 +425,6 @@ func TestA_refused_call_becomes_a_question_that_grants_it(t *testing.T) {
 // blocked, and the next resume tries again at no cost.
 func TestAn_agent_that_is_not_signed_in_is_no_question(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	dir := repository(t)
 	put(t, dir, "flow.yaml", asking)
 	ready := false

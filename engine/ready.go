@@ -14,6 +14,10 @@ func (e *Engine) refuses(p *Preview) {
 	if p.Refused = e.startsNone(p); p.Refused == nil && len(p.Starts) > 0 {
 		p.Refused = p.later
 	}
+	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where someone can work then
+	if p.Refused == nil && unasked && p.idle != nil && p.Outcome == reprise.OutcomeAsk && len(p.idle.sum.Parked) == 0 {
+		p.Refused = &UnattendedError{p.idle.run, NeedsAnswer, p.Decision.Reason()}
+	}
 }
 
 // startsNone tells why nothing of what a preview starts can be started, nil if something

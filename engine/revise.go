@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,6 +109,26 @@ func (w *work) differences(o workflowPlaybook) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// revise takes over the workflow file if it was changed; mayRevise has agreed.
+func (w *work) revise(ctx context.Context) error {
+	o, changed := w.changedFlow()
+	if !changed {
+		return nil
+	}
+	graph, err := o.graph()
+	if err != nil {
+		return err
+	}
+	found := w.revised(o)
+	if err := w.record(ctx, reprise.Event{Kind: reprise.RunRevised, Actor: person, Text: graph}); err != nil {
+		return err
+	}
+	o.from.hash = o.hash
+	w.playbook = o
+	w.notice(found)
+	return w.load()
 }
 
 // revised tells that the run goes on with its workflow file as it is now.

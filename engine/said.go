@@ -13,6 +13,61 @@ import (
 	"reprise/project"
 )
 
+// chosenEvents are what a person chose for single steps, as events in this order: steps
+// to do again, steps to skip, and questions closed with them. Questions come last, so
+// that no step of theirs starts without an answer wherever the process dies. What the
+// files cannot take is refused, and nothing is recorded.
+func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
+	var events []reprise.Event
+	if w.choice.From != "" {
+		again, err := w.resetsFrom(ctx, w.choice.From)
+		if err != nil {
+			return nil, err
+		}
+		again = append(again, w.settles(w.choice.From, saidRerun)...)
+		events = append(again, withdrawals(w.known(), "the step it was about is done again", w.restingOn(w.choice.From))...)
+	}
+	out := w.choice.Skip
+	for _, step := range out {
+		events = append(events, leftOut(step))
+	}
+	group, closed := w.skippedGroup()
+	for _, ev := range group {
+		if !slices.Contains(out, ev.Step) {
+			out, events = append(slices.Clip(out), ev.Step), append(events, ev)
+		}
+	}
+	for _, step := range out {
+		events = append(events, w.settles(step, saidSkip)...)
+	}
+	if events = append(events, closed...); len(out)+len(closed) == 0 {
+		return events, nil
+	}
+	run, err := w.imagined(ctx, w.asideOf(events), events)
+	if err != nil {
+		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
+	}
+	return events, mustBeOut(w.layout, w.led.Files(), run, out, closed)
+}
+
+// skippedGroup are the events that skip the open steps of a question, and those that
+// close all questions about them.
+func (w *work) skippedGroup() (group, closed []reprise.Event) {
+	for _, q := range w.run.PendingQuestions() {
+		if len(w.Unasked) == 0 || q.Closed || !slices.Equal(q.Group, w.Unasked) {
+			continue
+		}
+		text := "skipped by a person: " + q.Subject + " is skipped, its question has no answer"
+		if len(closed) == 0 {
+			for _, step := range w.run.OpenIn(q.Group) {
+				group = append(group, reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: text})
+			}
+		}
+		closed = append(closed, reprise.Event{Kind: reprise.QuestionSkipped, Question: q.ID, Actor: person, Text: text})
+	}
+	return group, closed
+}
+
 // imagined is the run as it would be with events, played on a store that keeps its
 // changes to itself.
 func (w *work) imagined(ctx context.Context, dry *durable.DryRun, events []reprise.Event) (*reprise.Run, error) {
@@ -58,6 +113,67 @@ func whyNotOut(l reprise.Layout, files fs.FS, run *reprise.Run, step string) str
 		}
 	}
 	return "its files have no place for that"
+}
+
+// recordChoice records what a person chose for single steps: all of it or, after a crash,
+// the rest before anything else.
+func (w *work) recordChoice(ctx context.Context) error {
+	if w.choice.From != "" {
+		// Answers in the inbox are about the work before it is done again.
+		if err := w.recordLetters(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.tellOverrun(ctx); err != nil {
+		return err
+	}
+	events, err := w.chosenEvents(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.recordSaid(ctx, events); err != nil || len(events) == 0 {
+		return err
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	for _, ev := range events {
+		if ev.Kind == reprise.StepSkipped {
+			w.tellLeftOut(ctx, ev.Step)
+		}
+	}
+	return nil
+}
+
+// tellLeftOut adds skipped steps to the summary.
+func (w *work) tellLeftOut(ctx context.Context, steps ...string) {
+	for _, id := range steps {
+		told := slices.ContainsFunc(w.sum.Skipped, func(r StepReport) bool { return r.ID == id })
+		at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == id })
+		if at < 0 || told {
+			continue
+		}
+		_, back, err := w.resetsAt(ctx, at)
+		w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: w.run.Steps[at].Title, Role: w.run.Steps[at].Role, Reopens: err == nil && back})
+	}
+}
+
+// leftOutSince lists the steps that were skipped, also by an answer, since the last
+// summary, and still are.
+func (w *work) leftOutSince() []string {
+	var out []string
+	for i := len(w.events) - 1; i >= 0; i-- {
+		ev := &w.events[i]
+		if ev.Kind == reprise.EngineLeft && ev.Outcome != "" {
+			break
+		}
+		s := w.run.Step(ev.Step)
+		if (ev.Kind == reprise.StepSkipped || ev.Kind == reprise.QuestionAnswered) && s != nil && s.Status == reprise.Skipped {
+			out = append(out, s.ID)
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // leftOut is the event that a person skips a step.
@@ -116,7 +232,7 @@ func (w *work) resetsAt(ctx context.Context, at int) (events []reprise.Event, ba
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
 	events = w.resetsOf(append(w.tiredStages(), again...), step)
-	run, err := w.imagined(ctx, durable.NewDryRun(w.on), events)
+	run, err := w.imagined(ctx, durable.NewDryRun(w.led.Files()), events)
 	if err == nil && w.addProofs(run, events) {
 		run, err = w.imagined(ctx, w.asideOf(events), events)
 	}
@@ -147,7 +263,7 @@ func (w *work) addProofs(run *reprise.Run, events []reprise.Event) (any bool) {
 
 // asideOf is a store for imagined without the files that resets set aside.
 func (w *work) asideOf(events []reprise.Event) *durable.DryRun {
-	files := w.on
+	files := w.led.Files()
 	for _, name := range setAside(events) {
 		files = durable.Without(files, name)
 	}
@@ -167,6 +283,17 @@ func setAside(events []reprise.Event) (out []string) {
 		}
 	}
 	return out
+}
+
+// recordSaid records what a person said. What resets set aside is archived first, so that no
+// step is on record as open whose files say that it is done.
+func (w *work) recordSaid(ctx context.Context, events []reprise.Event) error {
+	for _, name := range setAside(events) {
+		if err := w.putAside(name, "said that a step was done"); err != nil {
+			return err
+		}
+	}
+	return w.recordAll(ctx, events...)
 }
 
 // insteadOf says what a person can do who wants a step done again that the files cannot
@@ -203,6 +330,23 @@ func (w *work) resetsOf(steps []string, from string) (out []reprise.Event) {
 	return out
 }
 
+// settles are the events that close the question what became of the last attempt at a step, if
+// it is open: what a person chose for the step is the answer.
+func (w *work) settles(step, said string) []reprise.Event {
+	open := w.hist.Step(step).Open
+	if open == nil {
+		return nil
+	}
+	q := w.run.Question(cutOffQuestion(step, open.Attempt))
+	if q == nil || q.Answered {
+		return nil
+	}
+	return []reprise.Event{
+		{Kind: reprise.QuestionAnswered, Step: q.Subject, By: q.By, Question: q.ID, Text: said, Actor: person},
+		{Kind: reprise.AnswerApplied, Step: step, Question: q.ID, Text: said, Actor: actor},
+	}
+}
+
 // untold reports whether only a person can say what became of the last attempt at a step,
 // and none has.
 func (w *work) untold(step string) bool {
@@ -224,3 +368,16 @@ func (w *work) againFrom(at int) map[string]bool {
 	}
 	return rests
 }
+
+// restingOn reports for any step whether it may have been built on this one; for all of
+// them if the files do not keep this one.
+func (w *work) restingOn(step string) func(string) bool {
+	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
+	if at < 0 {
+		return anyStep
+	}
+	rests := w.againFrom(at)
+	return func(id string) bool { return rests[id] }
+}
+
+func anyStep(string) bool { return true }

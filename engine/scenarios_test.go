@@ -16,6 +16,7 @@ import (
 // in a repository, and twice: what was carried to its end is left alone.
 func TestX3_every_crash_of_the_seeds_to_its_end(t *testing.T) {
 	t.Parallel()
+	sample.Drawn(t)
 	for _, c := range []struct {
 		archive string
 		run     string
@@ -53,9 +54,6 @@ func TestX3_every_crash_of_the_seeds_to_its_end(t *testing.T) {
 		{"specloop/clarifying-b2-answers-on-disk", "", reprise.Complete},
 		{"specloop/validating-b3-iteration-1", "", reprise.Complete},
 	} {
-		if !sample.Turn(t, c.archive) {
-			continue
-		}
 		t.Run(filepath.Base(c.archive), func(t *testing.T) {
 			t.Parallel()
 			layout, name, _ := strings.Cut(c.archive, "/")

@@ -17,7 +17,6 @@ import (
 
 	"reprise"
 	"reprise/engine"
-	"reprise/internal/sample"
 	"reprise/settings"
 )
 
@@ -41,7 +40,6 @@ steps:
 // secrets in many forms.
 func TestS4_secrets_reach_nothing_that_is_kept(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	dir, out := repository(t), t.TempDir()
 	put(t, dir, "flow.yaml", leaking)
 	put(t, out, "agent.sh", `prompt=$(cat); printf '%s' "$prompt" > "$OUT/prompt.$REPRISE_STEP.$REPRISE_ATTEMPT"
@@ -59,7 +57,7 @@ all="$(esc "$API_TOKEN") $(esc "$DB_PASSWORD") $(esc "$OWN_SECRET")"
 case $REPRISE_STEP in
 replies) if [ "$REPRISE_ATTEMPT" = 1 ]; then printf '{"outcome":"question","summary":"%s","questions":[{"text":"Is %s right?","options":["%s"]}]}' "$all" "$all" "$all" > "$REPRISE_RESULT"; exit 0; fi
 	printf '{"outcome":"done","summary":"%s","verdict":"%s","issues":["%s"],"gaps":[{"id":"G","priority":"%s","question":"%s"}]}' "$all" "$all" "$all" "$all" "$all" > "$REPRISE_RESULT";;
-cutoff) printf '{"outcome":"done","summary":"%s"}' "$all" > "$REPRISE_RESULT"; [ "$REPRISE_ATTEMPT" != 1 ] || { kill -9 $PPID; sleep 5; };;
+cutoff) printf '{"outcome":"done","summary":"%s"}' "$all" > "$REPRISE_RESULT"; rm -f "$PROJECT/.reprise/lock";;
 fails) printf '{"outcome":"failed","summary":"%s"}' "$all" > "$REPRISE_RESULT"; (setsid sh -c 'sleep 5' "$API_TOKEN" &); exit 1;;
 esac
 echo made > "$REPRISE_STEP.txt"
@@ -101,6 +99,11 @@ echo made > "$REPRISE_STEP.txt"
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, err = make().Resume(t.Context(), ref, engine.Choice{})
+	fmt.Fprintln(&told, err)
+	if err == nil {
+		t.Error("the attempt was not cut off")
+	}
 	sum, err := make().Resume(t.Context(), ref, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +120,7 @@ echo made > "$REPRISE_STEP.txt"
 		err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 			// The scripts of the test, and what agents left in the place that is
 			// theirs alone.
-			if err != nil || d.IsDir() || filepath.Base(p) == "forms" || filepath.Base(p) == "reply" {
+			if err != nil || d.IsDir() || filepath.Base(p) == "forms" || filepath.Base(p) == "result.json" {
 				return err
 			}
 			data, err := os.ReadFile(p)
@@ -131,7 +134,7 @@ echo made > "$REPRISE_STEP.txt"
 	if len(places) < 8 {
 		t.Errorf("only %d places were looked at", len(places))
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, ".reprise/runs/*/attempts/prints.1/log"))
+	logs, err := filepath.Glob(filepath.Join(dir, ".reprise/logs/eventrun-leaking.*.prints.1.log"))
 	if err != nil || len(logs) != 1 || !bytes.Contains(places[logs[0]], []byte("[redacted]")) {
 		t.Error("nothing was printed that had to be taken out")
 	}

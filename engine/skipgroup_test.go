@@ -12,7 +12,6 @@ import (
 	"reprise"
 	"reprise/convention"
 	"reprise/engine"
-	"reprise/internal/sample"
 )
 
 const checkoutState = "specs/checkout/.long-run/"
@@ -70,7 +69,6 @@ func notAsked(t testing.TB) func(context.Context, reprise.Question) (string, boo
 // it, and no one is asked again.
 func TestLR8_a_task_group_is_skipped_in_place_of_an_answer(t *testing.T) {
 	t.Parallel()
-	sample.Drawn(t)
 	dir := groupProject(t)
 	e := newEngine(dir)
 	e.Ask = notAsked(t)

@@ -18,6 +18,16 @@ import (
 	"reprise/settings"
 )
 
+// used is what an attempt used, nil where no agent was at work. Where its stream did not
+// tell, its transcript does; what neither tells is not known.
+func (w *work) used(s *Seen) *reprise.Usage {
+	if s.Number == 0 || !spends(s.Assignment) || s.Child != nil {
+		return nil
+	}
+	u := w.usedBy(&s.Attempt, s.Result, w.hist.Step(s.Step).Session)
+	return &u
+}
+
 // usedBy is what an attempt used that an agent was at work on, in a session.
 func (w *work) usedBy(f *Attempt, r agent.Result, session string) reprise.Usage {
 	if r.Outcome == agent.NotStarted {
@@ -41,10 +51,9 @@ func (w *work) usedBy(f *Attempt, r agent.Result, session string) reprise.Usage 
 // no one knows.
 func (w *work) warnOfUnknown(s *Attempt, u reprise.Usage) {
 	limits := w.Settings.Budget
-	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || w.told["cost of "+u.Model] {
+	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || !w.folders.tells("cost of "+u.Model) {
 		return
 	}
-	w.told["cost of "+u.Model] = true
 	w.notice(reprise.Finding{
 		Code: reprise.CodeCostUnknown, Severity: reprise.Warning, Subject: s.Step,
 		Message: fmt.Sprintf("the cost of attempt %d at %s is unknown, so max_cost does not include it", s.Number, s.Step), Hint: "set max_tokens, or the price of the model in prices",

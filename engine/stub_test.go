@@ -50,9 +50,6 @@ func leave(job agent.Job, reply reprise.Reply) *agent.Result {
 	if err != nil {
 		return &agent.Result{Outcome: agent.Failed, Reason: err.Error()}
 	}
-	if len(reply.Questions) > 0 {
-		return &agent.Result{Outcome: agent.NeedsPerson, Finished: true, Reply: &reply}
-	}
 	return &agent.Result{Outcome: agent.Done, Reply: &reply}
 }
 

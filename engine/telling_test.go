@@ -2,14 +2,20 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	"reprise/internal/durable"
 	"reprise/settings"
 )
 
@@ -23,6 +29,98 @@ func (l *listener) tell(p engine.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, p)
+}
+
+// refusing is a disk that refuses to write once a file is there, and as long as another
+// one is.
+type refusing struct {
+	durable.FS
+	once, while string
+	err         error
+}
+
+func (d refusing) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := d.FS.Open(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return refusingFile{f, d}, nil
+}
+
+type refusingFile struct {
+	durable.File
+	disk refusing
+}
+
+func (f refusingFile) Write(p []byte) (int, error) {
+	_, once := os.Stat(f.disk.once)
+	if _, while := os.Stat(f.disk.while); once == nil && while == nil {
+		return 0, f.disk.err
+	}
+	return f.File.Write(p)
+}
+
+// TestO1_a_full_disk_is_told_to_whoever_comes_next: the room that was reserved for that
+// is freed, and nothing is lost.
+func TestO1_a_full_disk_is_told_to_whoever_comes_next(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, 'test -e a.txt || touch .git/full; echo a > a.txt'], on_crash: rerun}\n")
+	full := filepath.Join(e.Dir, ".git/full")
+	e.Disk = func(under durable.FS) durable.FS {
+		return refusing{under, full, filepath.Join(e.Dir, ".reprise/reserve"), syscall.ENOSPC}
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(sum, err)
+	}
+	if err := os.Remove(full); err != nil {
+		t.Fatal(err)
+	}
+	e.Disk = nil
+	for _, want := range []int{1, 0} {
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+		if err != nil || sum.State != reprise.Complete {
+			t.Fatal(sum, err)
+		}
+		told := 0
+		for _, f := range sum.Findings {
+			told += strings.Count(f.Message, "the disk was full")
+		}
+		if told != want {
+			t.Errorf("told %d times, want %d: %+v", told, want, sum.Findings)
+		}
+	}
+}
+
+// TestO1_nothing_is_told_that_is_not_on_record: where the end of an attempt cannot be
+// recorded, it is not told either.
+func TestO1_nothing_is_told_that_is_not_on_record(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]string{
+		"failed":  "exit 7",
+		"blocked": `echo '{"outcome":"blocked"}' > "$REPRISE_RESULT"`,
+		"asks":    `echo '{"questions":[{"text":"Which?"}]}' > "$REPRISE_RESULT"`,
+		"done":    "echo a > a.txt",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(repository(t))
+			ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, '"+strings.ReplaceAll("touch .git/full; "+end, "'", "''")+"']}\n")
+			e.Disk = func(under durable.FS) durable.FS {
+				return refusing{under, filepath.Join(e.Dir, ".git/full"), e.Dir, syscall.EIO}
+			}
+			var heard listener
+			e.Tell = heard.tell
+			if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); err == nil {
+				t.Fatalf("nothing failed: %+v", sum)
+			}
+			for _, p := range heard.all {
+				if p.Kind == engine.Ended || p.Kind == engine.Questions {
+					t.Errorf("told %s %s: %s", p.Kind, p.Outcome, p.Text)
+				}
+			}
+		})
+	}
 }
 
 // eager says something before whoever starts it knows that it was started.
@@ -65,9 +163,9 @@ func TestX8_what_an_agent_says_is_told_after_its_start(t *testing.T) {
 func TestEV9_an_output_that_is_none_is_told_why(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ makes, says string }{
-		"a link out of the project": {"ln -s /etc/hostname o", "o is a link that leads out of the project"},
-		"a link to nothing":         {"ln -s gone o", "o is a link to nothing"},
-		"a FIFO":                    {"mkfifo o", "o is neither a file nor a folder"},
+		"a link out of the project": {"ln -s /etc/hostname o", "o cannot be read: link leads out of the project"},
+		"a link to nothing":         {"ln -s gone o", "o cannot be read: link leads to nothing"},
+		"a FIFO":                    {"mkfifo o", "o cannot be read: it is a FIFO, not a regular file"},
 		"an empty folder":           {"mkdir o", "o is a folder with nothing in it"},
 		"empty folders":             {"mkdir -p o/p/q", "o is a folder with nothing in it"},
 		"nothing":                   {"true", "o is not there"},

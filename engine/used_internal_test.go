@@ -30,7 +30,7 @@ func TestWhatUsedAnAnswerIsTold(t *testing.T) {
 		"it was withdrawn":                      {applied: true, events: []reprise.Event{given, about(reprise.AnswerWithdrawn, "plan")}, used: true},
 		"it was closed without an answer":       {applied: true, events: []reprise.Event{about(reprise.QuestionSkipped, "")}, used: true},
 	} {
-		w := &work{state: state{recalled: recalled{due: c.due, events: c.events}}}
+		w := &work{state: state{Recalled: Recalled{due: c.due, events: c.events}}}
 		if by, used := w.usedAnswer(&reprise.Question{ID: "q", Answered: true, Applied: c.applied}); by != c.by || used != c.used {
 			t.Errorf("%s: %q, %v; want %q, %v", name, by, used, c.by, c.used)
 		}

@@ -1,12 +1,19 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"reprise"
 	"reprise/agent"
 	"reprise/agent/script"
+	"reprise/internal/gitx"
 	"reprise/settings"
 )
 
@@ -63,8 +70,73 @@ func pick[T int | time.Duration](all ...T) T {
 	return 0
 }
 
-// startError says that no agent is configured for a unit, or that it cannot be started.
-type startError struct{ error }
+// repoAt opens the repository of the folder an attempt works in; nil if there is none.
+func (w *work) repoAt(ctx context.Context, dir string) (*gitx.Repo, error) {
+	if dir == w.Dir || w.repo == nil {
+		return w.repo, nil
+	}
+	return w.repo.In(ctx, strings.TrimSuffix(dir, filepath.FromSlash(path.Join("/", w.repo.Prefix()))))
+}
 
-// Unwrap gives the cause.
-func (e *startError) Unwrap() error { return e.error }
+// prefix is the folder of the project in its repository, with a slash; "" where that
+// is its root, or there is none.
+func (w *work) prefix() string {
+	if w.repo == nil {
+		return ""
+	}
+	return w.repo.Prefix()
+}
+
+// dirty lists uncommitted files where an attempt works.
+func (w *work) dirty(ctx context.Context, dir string) ([]string, error) {
+	repo, err := w.repoAt(ctx, dir)
+	if repo == nil || err != nil {
+		return nil, err
+	}
+	return repo.Changes(ctx)
+}
+
+// worldState is a fingerprint of the folder an attempt works in.
+func (w *work) worldState(ctx context.Context, dir string) (string, error) {
+	repo, err := w.repoAt(ctx, dir)
+	if repo == nil || err != nil {
+		return "", err
+	}
+	return repo.State(ctx, w.isState)
+}
+
+// branch is the branch that is checked out where an attempt works, "" if there is none.
+func (w *work) branch(ctx context.Context, dir string) string {
+	repo, err := w.repoAt(ctx, dir)
+	if repo == nil || err != nil {
+		return ""
+	}
+	return repo.Current()
+}
+
+// head is the commit that is checked out where an attempt works, "" if there is none.
+func (w *work) head(ctx context.Context, dir string) string {
+	repo, err := w.repoAt(ctx, dir)
+	if repo == nil || err != nil {
+		return ""
+	}
+	commit, _, err := repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// ErrCutShort says that a verify command was stopped before it ended: it told nothing.
+var ErrCutShort = errors.New("stopped before it ended")
+
+// errNotAsked says that a verify command is not run in a preview.
+var errNotAsked = errors.New("it was not asked")
+
+// inherit are the files that every process of an attempt keeps open: the lease.
+func (w *work) inherit() []*os.File {
+	if lock := w.store.LockFile(); lock != nil {
+		return []*os.File{lock}
+	}
+	return nil
+}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,7 +15,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"reprise"
@@ -24,7 +24,6 @@ import (
 	"reprise/core"
 	"reprise/core/adapted"
 	"reprise/core/run"
-	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/journal"
@@ -36,6 +35,47 @@ import (
 
 type looker = run.Looker
 
+// onWorlds reports whether a run is worked on with worlds: plans and spec loops that were not begun
+// without, and lists whose tasks all are an agent's.
+func (e *Engine) onWorlds(store *durable.Store, ref reprise.Ref) bool {
+	if !fs.ValidPath(ref.Path) { // of another checkout: it is worked on there
+		return false
+	}
+	if journal.OnWorlds(store, journal.Name(ref)) {
+		return true
+	}
+	seed := seeded(ref) || e.Worlds && (ref.Kind == reprise.KindGraph || ref.Layout == "orchestrate")
+	if !seed && ref.Kind != reprise.KindTasks {
+		return false
+	}
+	if names, err := store.Logs(); seed && (err != nil || slices.Contains(names, journal.Name(ref))) {
+		return false // it was begun before: its own engine ends it
+	}
+	if seed {
+		return true
+	}
+	r, err := reprise.Load(convention.Find(ref.Layout), store, ref)
+	return err != nil || len(r.Questions) == 0 && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Role != "" && s.Role != "coder" })
+}
+
+// seeded reports whether every run of a kind is worked on with worlds, by its playbook.
+func seeded(ref reprise.Ref) bool {
+	return ref.Kind == reprise.KindPlans || ref.Kind == reprise.KindSpecLoop
+}
+
+// beginWorlds makes a run: its first record makes its files.
+func (e *Engine) beginWorlds(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, text string, events []reprise.Event) error {
+	l := &listed{work: e.newWork(store, ref, playbook, convention.Find(ref.Layout))}
+	c := l.config()
+	c.Recorded, c.Begins = nil, &core.BeginRun{Text: text, Said: e.begun(events)}
+	at, err := run.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	return at.Left(reprise.Start.String(), "begun")
+}
+
 // listed is a run that is worked on with worlds.
 type listed struct {
 	*work
@@ -46,30 +86,18 @@ type listed struct {
 	group   []string            // the steps that a person leaves out in place of an answer
 	unasked []string            // the questions about them, which are closed so
 	landed  []core.SetStatus    // steps that git shows to be done
-	limited bool                // it rests until a usage limit is over
 	unable  error               // why the step that came next could not be started
 	tells   *journal.Teller
 	conv    adapted.Convention
 	// begins makes the files of a run that is not there yet.
 	begins *core.BeginRun
-	begun  bool              // it was given up, and begins again
-	unread bool              // what git shows to be done is not marked yet: a person is asked first
 	plan   fs.FS             // the files that tell what comes, where they are not those of the project
 	roles  map[string]string // who does the steps that were started
 	notes  []string          // what is to be told of what comes
-	past   *core.State       // for who only looks: what the records say
-	ends   reprise.Ends      // what the records tell of the ends of steps
-	// damaged is what was told of the inbox, by this run or those that do its steps.
-	damaged map[string]bool
 }
 
 // resumeWorlds is Resume for a run on worlds.
 func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
-	if c.Option != "" && !c.Means().Shows && (!c.Means().Works || !e.servesAll()) { // to take the project up writes there
-		if _, err := e.Preview(ctx, ref, c); err != nil {
-			return nil, err
-		}
-	}
 	if err := e.refusedOnWorlds(ref, c); err != nil {
 		return nil, err
 	}
@@ -86,11 +114,8 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	}
 	l.noteTaking(report)
 	d := look.Decision
-	if over, err := l.concludes(ctx, look); over || err != nil {
-		return l.sum, err
-	}
 	switch unsaid := c.Option == "" && c.From == "" && len(c.Skip) == 0; {
-	case d.Verdict == reprise.BlockedVerdict && !l.begun:
+	case d.Verdict == reprise.BlockedVerdict:
 		return nil, unsafe(ref.ID, d)
 	case d.Action == reprise.Finish && c.From == "" && (c.Option == "" || ref.Kind != reprise.KindTasks && c.Option != reprise.OptionFresh), unsaid && d.State == reprise.Stopped, unsaid && d.Holds(look.Run):
 		l.comes(d)
@@ -102,22 +127,11 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 		l.left(look.Run)
 		return l.sum, err
 	}
-	if waits, err := l.onlyWaitsFor(ctx, look); err != nil || waits {
-		l.comes(d)
-		l.left(look.Run)
-		l.sum.State, l.sum.Action = reprise.Waiting, reprise.Wait
-		return l.sum, err
-	}
-	config.Answered = l.hear
-	word, err := l.older()
-	if err != nil {
-		return nil, err
-	}
 	if l.at, err = run.Open(ctx, config); err != nil {
 		return nil, err
 	}
 	defer l.at.Close()
-	taken, err := l.at.Taken(string(e.Mode), report.Generation, word)
+	taken, err := l.at.Taken(string(e.Mode), report.Generation)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +145,7 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 			return nil, err
 		}
 	}
-	if c.Option == reprise.OptionFresh && !l.begun {
+	if c.Option == reprise.OptionFresh {
 		if err := l.afreshOn(ctx, store, look); err != nil {
 			return nil, err
 		}
@@ -152,23 +166,15 @@ func (e *Engine) resumeWorlds(ctx context.Context, ref reprise.Ref, c Choice) (_
 	if err := l.toTheEnd(ctx); err != nil {
 		return l.sum, err
 	}
-	return l.sum, l.endsAs(ctx, taken)
-}
-
-// endsAs says what came of the work, as who looks next sees it, and notes that it is left in good order.
-// taken is the record by which the run was taken up.
-func (l *listed) endsAs(ctx context.Context, taken int) error {
-	j, err := project.Judge(context.WithoutCancel(ctx), l.Dir, l.closely())
+	j, err := project.Judge(context.WithoutCancel(ctx), e.Dir, e.closely())
 	if err != nil {
-		return err
+		return l.sum, err
 	}
-	if r := j.Find(l.ref); r != nil {
+	if r := j.Find(ref); r != nil {
 		l.comes(j.Decisions[r])
-		if l.left(r); l.limited { // perhaps that of a run which does a step
-			l.sum.State, l.sum.Action = reprise.Waiting, reprise.Wait
-		}
-		if len(l.sum.Finished) > 0 && l.sum.Snapshot == "" {
-			l.sum.Snapshot = takenID(l.ref, uint64(taken))
+		l.left(r)
+		if len(l.sum.Finished) > 0 {
+			l.sum.Snapshot = takenID(ref, uint64(taken))
 		}
 		for _, f := range r.Findings {
 			if l.sum.Action == reprise.Finish && f.ContestsEnd() {
@@ -177,28 +183,8 @@ func (l *listed) endsAs(ctx context.Context, taken int) error {
 		}
 	} else if l.at.Complete() { // it is done, and was put away
 		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Complete, reprise.Finish, l.Now()
-	} else if q := l.at.Asked(); q != nil { // where it is nobody finds it
-		ev := journal.Asked(q)
-		l.sum.State, l.sum.Action, l.sum.Ended = reprise.Waiting, reprise.Ask, l.Now()
-		l.sum.Questions = append(l.sum.Questions, reprise.Question{ID: q.ID, Text: ev.Text, Options: ev.Options, Facts: ev.Facts, Closed: ev.Closed, Subject: q.Step})
 	}
-	return l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
-}
-
-// older is what is noted of a run as it is taken up. One that an older build began and left open is
-// closed with that: its files and git say what was done, and its journal stays where it is.
-func (l *listed) older() (text string, err error) {
-	const taken = "taken up"
-	if l.hist.Events > 0 {
-		return taken, nil
-	}
-	was, err := journal.ReadOlder(l.store, journal.Name(l.ref))
-	if len(was.Entries) == 0 {
-		return taken, err
-	}
-	told := "an older build of reprise began it: its files and git say what was done, and what that build wrote down stays in " + was.Entries[0].Source.File
-	l.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: l.ref.ID, Message: told, Source: reprise.Source{File: was.Entries[0].Source.File}})
-	return taken + "; " + told, nil // what of it cannot be read stays there as well
+	return l.sum, l.at.Left(l.sum.Action.String(), first(l.sum.Reasons...))
 }
 
 // putAway archives the files by which a person held the run, who wants it to go on now.
@@ -242,26 +228,11 @@ func (l *listed) onlyWaits(seen look) (bool, error) {
 	if l.Ask != nil || l.conv.Playbook == nil || l.choice.Option == reprise.OptionFresh || seen.Decision.Action != reprise.Ask || len(l.chosen()) > 0 || seen.Run.Behind || seen.Run.CutOff() {
 		return false, nil
 	}
-	if len(l.files.PendingQuestions()) == 0 || slices.ContainsFunc(l.letters(), func(in line) bool { return in.Answers() }) {
+	if len(l.files.PendingQuestions()) == 0 {
 		return false, nil
 	}
 	starts, err := l.conv.Starts(l.store)
 	return len(starts) == 0, err
-}
-
-// onlyWaitsFor reports whether nothing can be done before a time that this resume does not wait for: then
-// nothing is recorded.
-func (l *listed) onlyWaitsFor(ctx context.Context, seen look) (bool, error) {
-	if seen.Decision.Action != reprise.Wait || l.Wait || l.choice.Option != "" && l.choice.Option != reprise.OptionContinue || l.choice.From != "" || len(l.chosen()) > 0 {
-		return false, nil
-	}
-	v, d, err := run.Look(ctx, l.config())
-	rest, rests := d.(core.Rest)
-	if !rests || !rest.Limit || len(v.State.Open) > 0 || v.State.Due != nil {
-		return false, err
-	}
-	l.sum.Until, l.sum.Account = rest.Until, rest.Account
-	return true, err
 }
 
 // recordedOn gives a run on worlds as its records tell it, and how it is worked on.
@@ -271,7 +242,7 @@ func (e *Engine) recordedOn(store *durable.Store, ref reprise.Ref) (*listed, err
 		return nil, err
 	}
 	w.playbook, err = e.playbookOf(store, ref)
-	return &listed{work: w, damaged: map[string]bool{}}, err
+	return &listed{work: w}, err
 }
 
 // listOf judges a run that is to be worked on. What it would ask and start is foreseen for who
@@ -307,11 +278,7 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 	l.choose(seen)
 	for _, id := range c.Skip {
 		recorder, ok := w.layout.(reprise.Recorder)
-		s := w.files.Step(id)
-		if s == nil {
-			return nil, seen, &StepError{Run: "resume " + ref.ID, Flag: "skip", Step: id, Steps: stepIDs(w.files)}
-		}
-		if !ok || s.Status.Closed() {
+		if s := w.files.Step(id); !ok || s == nil || s.Status.Closed() {
 			continue
 		}
 		if _, err := recorder.Record(store, w.files, leftOut(id)); errors.Is(err, reprise.ErrCannotRecord) && ref.Kind == reprise.KindTasks {
@@ -322,15 +289,25 @@ func (e *Engine) listOf(ctx context.Context, store *durable.Store, ref reprise.R
 		w.Air.Sessions = seen.Observed.SessionsOn(seen.Run)
 		w.noteUnrecorded(seen)
 	}
-	from := c.From
-	if c.Option == reprise.OptionContinue && from == "" {
-		from = w.blockedAt(ctx, seen)
-	}
-	if from == "" {
-		from = l.builtAgain()
-	}
-	if err := l.beginsAt(ctx, from); err != nil {
-		return nil, seen, err
+	if c.From != "" {
+		events, err := w.resetsFrom(ctx, c.From)
+		if err != nil {
+			return nil, seen, err
+		}
+		for _, ev := range events {
+			if ev.Kind == reprise.StepReset {
+				l.again = append(l.again, ev.Step)
+				if l.away == nil {
+					l.away = map[string][]string{}
+				}
+				for _, e := range ev.Expect {
+					l.away[ev.Step] = append(l.away[ev.Step], e.Path)
+				}
+			}
+		}
+		if !slices.Contains(l.again, c.From) {
+			l.again = append(l.again, c.From)
+		}
 	}
 	return l, seen, nil
 }
@@ -346,14 +323,6 @@ func commitOf(s *reprise.Step) string {
 		}
 	}
 	return ""
-}
-
-// landedIn gives the steps that git shows to be done.
-func landedIn(seen look) (out []core.SetStatus) {
-	for _, u := range seen.Decision.Verify {
-		out = append(out, core.SetStatus{Step: u.ID, Status: core.Finished, Why: landedWhy, Commit: commitOf(seen.Run.StepOrPart(u.ID))})
-	}
-	return out
 }
 
 const landedWhy = "a commit for it is there"
@@ -380,10 +349,11 @@ func (l *listed) chosen() (out []core.Change) {
 
 // choose takes the option that a person chose as what the core is to do.
 func (l *listed) choose(seen look) {
-	l.unread = seen.Decision.Action == reprise.Ask && l.ref.Kind != reprise.KindTasks
 	l.goes = l.choice.Option != "" && (seen.Decision.Holds(seen.Run) || seen.Decision.State == reprise.Stopped)
-	if !l.unread && l.ref.Kind != reprise.KindTasks {
-		l.landed = landedIn(seen)
+	if seen.Decision.Action != reprise.Ask && l.ref.Kind != reprise.KindTasks {
+		for _, u := range seen.Decision.Verify {
+			l.landed = append(l.landed, core.SetStatus{Step: u.ID, Status: core.Finished, Why: landedWhy, Commit: commitOf(seen.Run.StepOrPart(u.ID))})
+		}
 	}
 	switch l.choice.Option {
 	case reprise.OptionResumeAgent:
@@ -407,49 +377,6 @@ func (l *listed) choose(seen look) {
 	}
 }
 
-// blockedAt is the step that a run waits at because its files call it blocked, "" if it does
-// not wait for that: a person who continues it says that nothing blocks it any more.
-func (w *work) blockedAt(ctx context.Context, l look) string {
-	if !l.Decision.Holds(l.Run) {
-		return ""
-	}
-	step := w.current(l)
-	if s := l.Run.Step(step); s == nil || s.Status != reprise.Blocked {
-		return ""
-	}
-	if _, err := w.resetsFrom(ctx, step); err != nil {
-		return "" // its files cannot say so
-	}
-	return step
-}
-
-// builtAgain is the step at which a person wants a run to begin again, since what it is measured by has
-// changed; "" if he does not, or it has begun.
-func (l *listed) builtAgain() (step string) {
-	for i := range l.events {
-		switch ev := &l.events[i]; {
-		case ev.Kind == reprise.StepStarted, ev.Kind == reprise.StepReset && ev.Actor == reprise.Person:
-			step = ""
-		case ev.Kind != reprise.QuestionAnswered || !strings.HasPrefix(ev.Question, project.ChangedPrefix):
-		case ev.Text == project.ChangedAgain:
-			step = measured(l.files)
-		default:
-			step = ""
-		}
-	}
-	return step
-}
-
-// measured is the first step that works by what a run is measured by, "" if none does.
-func measured(r *reprise.Run) string {
-	for i := range r.Steps {
-		if s := &r.Steps[i]; !project.WritesStory(s.ID) {
-			return s.ID
-		}
-	}
-	return ""
-}
-
 // config says how the core works on the list.
 func (l *listed) config() run.Config {
 	skip := map[string]bool{}
@@ -459,32 +386,39 @@ func (l *listed) config() run.Config {
 	l.tells = journal.NewTeller(journal.Name(l.ref))
 	l.conv = conventionOf(l.ref, func() []reprise.Version { return l.Past[l.ref.Path] })
 	l.conv.Playbook, l.conv.Now, l.conv.Account, l.conv.Backoff = stepsBy(l.ref, l.playbook), l.Now, l.account, l.Settings.Backoff
-	if l.conv.Playbook == nil {
-		l.conv.List = l.playbook
-	}
 	l.conv.Recall, l.conv.Choice = l.recall, reprise.Choice{Option: l.choice.Option}
 	parallel, leaves := 0, []string(nil)
 	if l.ref.Kind == reprise.KindGraph {
 		parallel = l.parallel()
 	}
 	if o, ok := l.playbook.(workflowPlaybook); ok { // its steps are those of the file
-		for _, s := range o.wf.Steps() {
-			if parallel < 2 {
-				break
+		if graph, err := o.graph(); err == nil {
+			for _, s := range o.wf.Steps() {
+				if parallel < 2 {
+					break
+				}
+				leaves = append(leaves, s.Outputs...)
 			}
-			leaves = append(leaves, s.Outputs...)
+			l.conv.Fixed = []reprise.Edit{{Path: path.Join(l.ref.Path, "task-graph.json"), Content: []byte(graph + "\n")}}
 		}
-		l.conv.Fixed = []reprise.Edit{{Path: path.Join(l.ref.Path, "task-graph.json"), Content: []byte(o.graph + "\n")}}
 	}
 	return run.Config{
-		Site: l.site(), Uncommitted: l.ref.Kind == reprise.KindBuild,
 		Looker: l.looker, Check: l.check, Parallel: parallel, Leaves: leaves,
-		Used: l.used, Budget: l.budget, Recorded: l.recorded, Letters: l.toldBy, Room: func() error { return durable.Room(l.Dir) },
+		Used: l.used, Budget: l.budget, Recorded: l.recorded,
 		Dir: l.Dir, Run: journal.Name(l.ref), Plan: l.ref.Path, Of: l.ref.Layout, Kind: string(l.ref.Kind), ID: l.ref.ID,
 		Convention: l.conv, Judge: judgeOf(l.conv), Other: l.other, Inner: l.inner,
 		Work: l.assignWork, Skip: skip, Until: l.choice.Until, Tries: l.Settings.Attempts, Cuts: l.Settings.Cutoffs, Now: l.Now, Tell: l.told,
 		Patient: l.Wait, Hide: redact.Text, Hard: l.Hard, StopOrphans: l.StopOrphans,
 	}
+}
+
+// account is what a limit applies to.
+func (l *listed) account(a reprise.Assignment) string {
+	bound, err := l.bind(a)
+	if err != nil {
+		return ""
+	}
+	return bound.name
 }
 
 // check is the command that says whether a step is done.
@@ -508,7 +442,7 @@ func stepsBy(ref reprise.Ref, playbook reprise.Playbook) reprise.Playbook {
 
 // judgeOf asks a convention what it makes of an attempt; nil for one without a playbook.
 func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
-	if c.Playbook == nil && c.List == nil {
+	if c.Playbook == nil {
 		return nil
 	}
 	return func(j run.Judged) (*core.Judgement, error) {
@@ -519,12 +453,7 @@ func judgeOf(c adapted.Convention) func(run.Judged) (*core.Judgement, error) {
 		if j.Result.ReplyProblem != "" {
 			return &core.Judgement{Problem: "its result cannot be used: " + j.Result.ReplyProblem}, nil
 		}
-		c.Place = j.Place
-		says, err := c.Judge(j.Before, j.Now, j.Was, j.Is, reply)
-		if says != nil {
-			says.Doubt = project.TookCriteria(j.Before, j.Now, c.Ref, j.Was)
-		}
-		return says, err
+		return c.Judge(j.Before, j.Now, j.Step, reply)
 	}
 }
 
@@ -534,9 +463,7 @@ func (l *listed) other(b core.Begin) (core.Convention, func(run.Judged) (*core.J
 	c := conventionOf(ref, func() []reprise.Version { return nil })
 	c.Now = l.Now
 	if playbook, err := l.playbookOf(l.store, ref); err == nil {
-		if c.Playbook = stepsBy(ref, playbook); c.Playbook == nil {
-			c.List = playbook
-		}
+		c.Playbook = stepsBy(ref, playbook)
 	}
 	return c, judgeOf(c)
 }
@@ -544,9 +471,9 @@ func (l *listed) other(b core.Begin) (core.Convention, func(run.Judged) (*core.J
 // assignment is what a step needs, as its plan offers it now.
 func (l *listed) assignment(step, inPlan, title string) (reprise.Assignment, error) {
 	if l.conv.Playbook == nil {
-		return l.playbook.Assign(l.on, l.run, reprise.Unit{ID: inPlan, Title: title})
+		return l.playbook.Assign(l.store, l.run, reprise.Unit{ID: inPlan, Title: title})
 	}
-	var files fs.FS = l.on
+	var files fs.FS = l.store
 	if l.plan != nil {
 		files = l.plan
 	}
@@ -559,8 +486,8 @@ func (l *listed) assignment(step, inPlan, title string) (reprise.Assignment, err
 
 // conventionOf is the one of a run, with all that the table of conventions knows of it.
 func conventionOf(ref reprise.Ref, past func() []reprise.Version) adapted.Convention {
-	c, of := adapted.Convention{Layout: convention.Find(ref.Layout), Ref: ref, Measure: project.Measure}, convention.Of(ref.Layout)
-	c.PutAway = func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) { return project.Moved(fsys, of, ref) }
+	c, of := adapted.Convention{Layout: convention.Find(ref.Layout), Ref: ref}, convention.Of(ref.Layout)
+	c.PutAway = of.PutAway
 	if of.Aim != nil {
 		c.Aim = func(fsys fs.FS, r *reprise.Run) { of.Aim(fsys, r, past()) }
 	}
@@ -580,12 +507,6 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	bound, err := l.bind(as)
 	if err != nil {
 		return nil, agent.Job{}, err
-	}
-	l.tellMissing(as)
-	for _, e := range as.Expect { // nobody is sent out of the project
-		if _, err := fs.Stat(l.store, e.Path); errors.Is(err, doc.ErrOutside) {
-			return nil, agent.Job{}, fmt.Errorf("prepare %s: %w", a.Step.ID, err)
-		}
 	}
 	f := &Attempt{Assignment: as, Number: a.Attempt, Key: a.Key, Dir: a.Dir, ReplyFile: a.Result}
 	if f.Session, f.Resumes = a.Session, a.Session != ""; l.NewSessions {
@@ -609,11 +530,6 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 	if err = l.tellInAir(ctx, f, bound, &task); err != nil {
 		return nil, agent.Job{}, err
 	}
-	if l.takesOver(f.Step, bound, f.Resumes) {
-		if err = l.brief(ctx, f, &task); err != nil {
-			return nil, agent.Job{}, err
-		}
-	}
 	if commits := l.Unrecorded[a.Step.ID]; len(commits) > 0 {
 		task.Earlier = append(task.Earlier, "Commits were made that no record tells of. They may hold this work or a piece of it: look at them before you do anything again.")
 		task.Data = append(task.Data, reprise.Data{Name: "commits that are not on record", Text: strings.Join(commits, "\n")})
@@ -626,48 +542,17 @@ func (l *listed) assignWork(ctx context.Context, a run.Assignment) (_ agent.Agen
 		return nil, agent.Job{}, fmt.Errorf("write the prompt of %s: %w", a.Step.ID, err)
 	}
 	job := l.job(f, bound)
-	for _, said := range a.Answers {
-		if said.ID != "" { // it looks for its own name; the latest counts
-			job.Answers[said.ID] = noNul(said.Answer)
-		}
-	}
 	l.sum.Launches++
 	return bound.agent, job, nil
 }
 
-// tellMissing tells of inputs of a step of a workflow file that are not there. Whoever does it
-// decides whether he can do without them.
-func (l *listed) tellMissing(a reprise.Assignment) {
-	if _, own := l.playbook.(workflowPlaybook); !own {
-		return
-	}
-	for _, name := range a.Inputs {
-		if _, err := fs.Stat(l.store, name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			l.notice(reprise.Finding{
-				Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: a.Step, Source: reprise.Source{File: name},
-				Message: a.Step + ": its input " + name + " is not there",
-			})
-		}
-	}
-}
-
-// recall adds what the records know: in which order steps ended, what was sent back, and the answers
-// to what their agents asked, until one of them has used it.
+// recall adds what the records know of the ends of steps: in which order, and what was sent back.
 func (l *listed) recall(r *reprise.Run) {
-	l.ends.Add(l.events)
-	l.ends.Into(r)
-	if l.conv.Playbook != nil || !slices.ContainsFunc(l.events, func(ev reprise.Event) bool { return ev.Own != "" }) {
-		return // its files have them, or there are none
-	}
 	told := r.Clone()
 	told.Recall(l.events)
-	for _, q := range told.Questions {
-		s := r.Step(q.By)
-		used := s != nil && slices.ContainsFunc(l.events, func(ev reprise.Event) bool {
-			return (ev.Kind == reprise.StepFinished || ev.Kind == reprise.StepSkipped) && ev.Step == s.ID && ev.At.After(q.AskedAt)
-		})
-		if q.Own != "" && q.Answered && s != nil && !used && r.Question(q.Own) == nil {
-			r.Questions = append(r.Questions, reprise.Question{ID: q.Own, Subject: q.Subject, Text: q.Text, Options: q.Options, Closed: q.Closed, Answered: true, Answer: q.Answer, AskedAt: q.AskedAt})
+	for i := range r.Steps {
+		if s := told.Step(r.Steps[i].ID); s != nil {
+			r.Steps[i].Ended, r.Steps[i].Rejected = s.Ended, s.Rejected
 		}
 	}
 }
@@ -693,7 +578,7 @@ func (l *listed) inner(step core.Step) (c run.Config, err error) {
 		if asked != nil {
 			ev := journal.Asked(asked)
 			q := reprise.Question{ID: asked.ID, Text: ev.Text, Options: ev.Options, Facts: ev.Facts, Closed: ev.Closed, Subject: asked.Step}
-			l.Waits = append(l.Waits, q)
+			l.Waits = append(l.Waits, waitingFor(step.ID, in.ref, &q))
 		}
 	}
 	return c, nil
@@ -709,7 +594,7 @@ func (l *listed) within(a reprise.Assignment) (*listed, error) {
 		return nil, err
 	}
 	w.depth, w.cast = l.depth+1, a.Cast
-	in := &listed{work: w, damaged: l.damaged}
+	in := &listed{work: w}
 	if _, err := fs.Stat(l.store, a.Child.Path); errors.Is(err, fs.ErrNotExist) {
 		_, events, err := w.playbook.Begin(l.store, reprise.Goal{ID: a.Child.ID, Path: a.Child.Path, Text: a.Unit.Title, Now: l.Now(), Mode: string(l.Mode)})
 		in.begins = &core.BeginRun{Text: a.Unit.Title, Said: events}
@@ -722,13 +607,12 @@ func (l *listed) within(a reprise.Assignment) (*listed, error) {
 // recorded takes a record over into what is known of the run.
 func (l *listed) recorded(r core.Record) {
 	for _, entry := range l.tells.Tell(r) {
-		l.learn(&entry)
+		l.Hear(&entry)
 	}
 }
 
 // used is what an attempt used, as its End keeps it; nothing where no agent was at work.
 func (l *listed) used(s run.Attempted) json.RawMessage {
-	l.Air.landed(s.Step, s.Result)
 	f := &Attempt{Number: s.Attempt, Dir: s.Dir, Began: s.Began}
 	var err error
 	if f.Assignment, err = l.assignment(s.Step, s.Step, s.Title); err == nil && !spends(f.Assignment) {
@@ -742,16 +626,8 @@ func (l *listed) used(s run.Attempted) json.RawMessage {
 	return data
 }
 
-// budget is the question about a budget that is used up, or about what the work is measured by and
-// somebody changed.
+// budget is the question about a budget that is used up.
 func (l *listed) budget() *core.Question {
-	if r, err := reprise.Load(l.layout, l.store, l.ref); err == nil && !slices.Contains(l.again, measured(r)) {
-		r.Recall(l.events)
-		if m := project.RemeasuredBy(l.Dir, l.store, r, l.hist); m != nil && m.Asks {
-			q := m.Asked()
-			return &core.Question{ID: q.ID, Text: q.Text, Options: q.Options, Closed: q.Closed, Lapses: true}
-		}
-	}
 	over := l.spending().over()
 	if over == nil {
 		return nil
@@ -762,9 +638,6 @@ func (l *listed) budget() *core.Question {
 // from opens the steps again at which a person wants to begin.
 func (l *listed) from(ctx context.Context) error {
 	for _, step := range l.again {
-		if step != l.choice.From && l.at.Unsettled(step) { // it is no word on that one
-			continue
-		}
 		if err := l.at.Reopen(ctx, step, l.away[step]...); err != nil {
 			return err
 		}
@@ -779,12 +652,7 @@ func (l *listed) from(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.mark(ctx, l.landed)
-}
-
-// mark marks the steps as done that git shows to be done.
-func (l *listed) mark(ctx context.Context, landed []core.SetStatus) error {
-	for _, s := range landed {
+	for _, s := range l.landed {
 		if err := l.at.Adopt(ctx, s); err != nil {
 			return err
 		}
@@ -793,33 +661,11 @@ func (l *listed) mark(ctx context.Context, landed []core.SetStatus) error {
 	return nil
 }
 
-// markAnswered marks them once nothing is asked any more: before that a step that is done might answer
-// the question.
-func (l *listed) markAnswered(ctx context.Context) error {
-	if !l.unread {
-		return nil
-	}
-	seen, err := l.judgeBy(ctx, l.closely())
-	if err != nil || seen.Decision.Action == reprise.Ask {
-		return err
-	}
-	l.unread = false
-	return l.mark(ctx, landedIn(seen))
-}
-
 // toTheEnd works, asks a person where one is there, and waits where that was asked for.
 func (l *listed) toTheEnd(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if _, err := l.hear(ctx); err != nil {
 			return err
-		}
-		if step := l.builtAgain(); step != "" {
-			if err := l.beginsAt(ctx, step); err != nil {
-				return err
-			}
-			if err := l.from(ctx); err != nil {
-				return err
-			}
 		}
 		rest, err := l.at.Work(ctx)
 		if err != nil {
@@ -830,8 +676,7 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		} else if heard {
 			continue
 		}
-		l.limited = rest.Limit
-		if l.sum.Until, l.sum.Account = rest.Until, rest.Account; l.unable != nil && ctx.Err() == nil {
+		if l.sum.Until = rest.Until; l.unable != nil && ctx.Err() == nil {
 			l.sum.Refused = append(l.sum.Refused, l.unable)
 		}
 		l.unable = nil
@@ -840,26 +685,12 @@ func (l *listed) toTheEnd(ctx context.Context) error {
 		case q != nil && l.Ask != nil && ctx.Err() == nil:
 			event := journal.Asked(q)
 			text, ok := l.Ask(ctx, reprise.Question{ID: q.ID, Text: event.Text, Options: event.Options, Facts: event.Facts, Closed: event.Closed, Subject: q.Step})
-			if _, err := l.hear(ctx); err != nil { // what was said elsewhere meanwhile was said first
-				return err
-			}
-			if now := l.at.Asked(); now == nil || now.ID != q.ID {
-				continue
-			}
 			if !ok {
 				return nil
 			}
-			err := l.answer(ctx, q.ID, text)
-			if none, is := errors.AsType[*reprise.NotOfferedError](err); is { // it stays open
-				l.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.ref.ID, Message: none.Error(), Hint: none.Hint()})
-				return nil
-			}
-			if errors.Is(err, errPostponed) {
+			if err := l.answer(ctx, q.ID, text); errors.Is(err, errPostponed) {
 				return nil
 			} else if err != nil {
-				return err
-			}
-			if err := l.markAnswered(ctx); err != nil {
 				return err
 			}
 		default:
@@ -882,14 +713,10 @@ func (l *listed) told(p run.Progress) {
 	if out.Kind == Resolved && core.Outcome(p.Outcome) == core.Cut {
 		out.Outcome, out.Text = "what is there is continued", ""
 	}
-	if p.Unstarted {
-		l.sum.Launches--
-	}
-	if out.Kind == Ended || out.Kind == Resolved && core.Outcome(p.Outcome) == core.Done {
-		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log, Resolved: out.Kind == Resolved}
+	if out.Kind == Ended {
+		report := StepReport{ID: p.Step, Title: p.Title, Role: out.Role, Attempt: p.Attempt, Took: p.Took, Text: p.Text, Log: p.Log}
 		switch core.Outcome(p.Outcome) {
 		case core.Done:
-			report.Commit = p.Commit
 			l.sum.Finished = append(l.sum.Finished, report)
 		case core.Failed:
 			l.sum.Failed = append(l.sum.Failed, report)
@@ -897,13 +724,8 @@ func (l *listed) told(p run.Progress) {
 			report.Reopens = true
 			l.sum.Skipped = append(l.sum.Skipped, report)
 		case core.Paused: // by itself, unless we are stopped
-			bound := binding{name: p.Step}
-			if as, err := l.assignment(p.Step, p.Step, p.Title); err == nil {
-				if by, err := l.bind(as); err == nil {
-					bound = by
-				}
-			}
-			l.unable = &NotReadyError{Agent: bound.name, Reason: p.Text}
+			as, _ := l.assignment(p.Step, p.Step, p.Title) //nolint:errcheck // then nobody is named
+			l.unable = &NotReadyError{Agent: l.account(as), Reason: p.Text}
 		}
 	}
 	l.tell(out)
@@ -919,24 +741,19 @@ func (l *listed) comes(d reprise.Decision) {
 
 // left adds what is still open.
 func (l *listed) left(r *reprise.Run) {
-	if len(l.Waits) > 0 { // of the runs that do steps
-		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits...), reprise.Ask
+	if f, ok := r.Unticked(); ok && l.sum.Action == reprise.Finish {
+		l.sum.Findings = append(l.sum.Findings, f)
 	}
-	for _, q := range r.PendingQuestions() {
-		if last := l.hist.Step(q.Subject).LastFailure; last != nil && len(q.Facts) == 0 && q.Subject != "" {
-			q.Facts = []string{"it failed last: " + last.Text}
-		}
-		l.sum.Questions = append(l.sum.Questions, q)
+	for i := range l.Waits { // of the runs that do steps
+		l.sum.Questions, l.sum.Action = append(l.sum.Questions, l.Waits[i].Question()), reprise.Ask
 	}
-	if l.sum.Action == reprise.Start && !l.sum.Until.IsZero() { // a run that does a step waits
-		l.sum.Action = reprise.Wait
-	}
+	l.sum.Questions = append(l.sum.Questions, r.PendingQuestions()...)
 	for i := range r.Steps {
 		if s := &r.Steps[i]; !s.Status.Closed() {
 			l.sum.Left = append(l.sum.Left, s.ID)
 		}
 	}
-	l.sum.Reached = l.choice.Until != "" && (r.Step(l.choice.Until) != nil && r.Step(l.choice.Until).Status.Closed() || l.at != nil && l.at.Did(l.choice.Until))
+	l.sum.Reached = l.choice.Until != "" && r.Step(l.choice.Until) != nil && r.Step(l.choice.Until).Status.Closed()
 }
 
 // answerWorlds is AnswerIf for a run on worlds.
@@ -954,12 +771,6 @@ func (e *Engine) answerWorlds(ctx context.Context, store *durable.Store, ref rep
 		return err
 	}
 	if err := w.stillAt(ctx, digest); err != nil {
-		return err
-	}
-	if err := w.load(); err != nil {
-		return err
-	}
-	if _, err := l.hear(ctx); err != nil { // what is still in the inbox was said before
 		return err
 	}
 	if err := w.load(); err != nil {
@@ -995,22 +806,63 @@ func (e *Engine) bringUpWorlds(ctx context.Context, store *durable.Store, ref re
 // give records what a person said to a question of the run or of its plan.
 func (l *listed) give(ctx context.Context, id, text string) error {
 	ours := l.at.Asked()
-	if ours == nil {
-		var err error
-		if ours, err = l.at.Foreseen(ctx, id); err != nil {
-			return err
-		}
-	}
 	if is := ours != nil && ours.ID == id; !is && l.conv.Playbook != nil {
 		return l.answerPlan(ctx, id, text)
 	} else if q := l.files.Question(id); !is && q != nil && !q.Answered {
-		return l.at.Say(ctx, core.Question{ID: id, Text: q.Text, Subject: q.Subject, Filed: true}, text)
+		return l.at.Say(ctx, core.Question{ID: id, Text: q.Text}, text)
 	}
 	err := l.answer(ctx, id, text)
 	if errors.Is(err, run.ErrNotAsked) {
 		return &UnknownQuestionError{Run: l.ref.ID, Question: id}
 	}
 	return err
+}
+
+// hear takes the answers out of the inbox that another process left there while this one had the
+// project, and reports whether one was taken. One that no question takes is told and dropped; where
+// it cannot be recorded it stays. A report of an agent stays as long as its attempt is open. If the
+// process dies here, an answer is taken once more.
+func (l *listed) hear(ctx context.Context) (heard bool, err error) {
+	inbox, err := journal.ReadInbox(l.Dir)
+	if err != nil || !slices.ContainsFunc(inbox, func(letter journal.Letter) bool { return letter.For(l.ref) }) {
+		return false, err
+	}
+	if err := l.load(); err != nil {
+		return false, err
+	}
+	over := func(letter journal.Letter) bool {
+		if letter.Reported != nil {
+			open := l.hist.Step(letter.Reported.Step).Open
+			return open == nil || open.Key != letter.Reported.Key
+		}
+		return letter.Answers()
+	}
+	for _, letter := range inbox {
+		if !letter.For(l.ref) || !letter.Answers() {
+			continue
+		}
+		err := l.give(ctx, letter.Question, letter.Answer)
+		_, unknown := errors.AsType[*UnknownQuestionError](err)
+		_, answered := errors.AsType[*AnsweredError](err)
+		_, other := errors.AsType[*reprise.NotOfferedError](err)
+		if refused := unknown || answered || other; err != nil && !refused && !errors.Is(err, errPostponed) {
+			return heard, err
+		} else if refused {
+			l.notice(reprise.Finding{
+				Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.ref.ID, Source: reprise.Source{File: journal.Inbox},
+				Message: "an answer that was left for a working engine is not taken: " + err.Error(), Hint: "`reprise answer " + reprise.Pasted(l.ref.ID, "RUN") + " --list` lists what is asked",
+			})
+		}
+		heard = heard || err == nil
+	}
+	return heard, durable.UpdatePrivate(l.inbox(), func(old []byte) (left []byte, err error) {
+		for line := range bytes.Lines(old) {
+			if letter, err := journal.ReadLetter(line); err != nil || !letter.For(l.ref) || !over(letter) {
+				left = append(left, line...)
+			}
+		}
+		return left, nil
+	})
 }
 
 // answerPlan records an answer to a question of the plan, or another one than it has.
@@ -1069,6 +921,16 @@ func (l *listed) answer(ctx context.Context, id, text string) error {
 	return l.at.Answer(id, cmp.Or(option, text))
 }
 
+// isOnWorlds is onWorlds for who has no store yet.
+func (e *Engine) isOnWorlds(ref reprise.Ref) bool {
+	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
+	if err != nil {
+		return false
+	}
+	defer store.Release()
+	return e.onWorlds(store, ref)
+}
+
 // chosenFirst puts into a view what a person's choice records before anything is started, and tells it.
 func (l *listed) chosenFirst(v *core.View) (told []string, err error) {
 	fold := func(r core.Record, text string) {
@@ -1099,9 +961,7 @@ func (l *listed) previewChosen(ctx context.Context, seen look, p *Preview, chang
 		would("%s is skipped", step)
 	}
 	for _, step := range l.again {
-		if step == l.choice.From || l.past == nil || l.past.OpenOf(step) == nil {
-			would("%s is done again", step)
-		}
+		would("%s is done again", step)
 	}
 	for _, s := range l.landed {
 		would("%s is marked as done: %s", s.Step, landedWhy)
@@ -1110,7 +970,7 @@ func (l *listed) previewChosen(ctx context.Context, seen look, p *Preview, chang
 		q := seen.Run.Question(id)
 		would("The question on %s is closed without an answer", cmp.Or(q.Subject, q.ID))
 	}
-	files := l.on
+	var files reprise.Store = l.store
 	for _, names := range l.away {
 		for _, name := range names {
 			files = durable.Without(files, name)
@@ -1126,10 +986,6 @@ func (l *listed) previewChosen(ctx context.Context, seen look, p *Preview, chang
 	}
 	all, err := l.conv.Starts(l.plan)
 	for _, a := range all[:min(1, len(all))] {
-		if a.Ask != nil {
-			would("A person is asked: %s", a.Ask.Text)
-			continue
-		}
 		var begun PreviewStep
 		if begun, err = l.previewStart(ctx, core.Step{ID: a.Step, InPlan: a.Step, Title: a.Unit.Title}); err == nil {
 			p.Starts = append(p.Starts, begun)
@@ -1151,9 +1007,6 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	}
 	p := &Preview{Run: ref, Steps: stepIDs(seen.Run), Decision: seen.Decision, Outcome: seen.Decision.Outcome()}
 	would := func(format string, args ...any) { p.Would = append(p.Would, fmt.Sprintf(format, args...)) }
-	if over, err := l.previewConclusion(ctx, seen, p); over || err != nil {
-		return p, err
-	}
 	if seen.Decision.Verdict == reprise.BlockedVerdict {
 		return nil, unsafe(ref.ID, seen.Decision)
 	}
@@ -1161,8 +1014,8 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	if err != nil {
 		return nil, err
 	}
-	p.Outcome, l.past = reprise.OutcomeOK, v.State
-	if changes := l.chosen(); l.conv.Playbook != nil && len(changes) > 0 {
+	p.Outcome = reprise.OutcomeOK
+	if changes := l.chosen(); seeded(l.ref) && len(changes) > 0 {
 		return p, l.previewChosen(ctx, seen, p, changes)
 	}
 	first, err := l.chosenFirst(&v)
@@ -1192,7 +1045,7 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 		case core.EndAttempt:
 			would("the last attempt at %s is settled as %s: %s", d.Step, d.Outcome, d.Why)
 		case core.AdoptStep:
-			would("%s is taken as done: %s", d.Step, cmp.Or(d.Why, "its plan says so"))
+			would("%s is taken as done, as its plan says", d.Step)
 		case core.SkipStep:
 			would("%s is left out", d.Step)
 		case core.UndoStep:
@@ -1209,14 +1062,10 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	case core.WorkInner:
 		err = l.previewInner(ctx, named(d.Step), p)
 	case core.AskPerson:
-		would("A person is asked: %s", askedText(d))
+		would("A person is asked: %s, but %s", d.Divergence.Says, d.Divergence.Shows)
 		p.Outcome = reprise.OutcomeAsk
 	case core.Rest:
-		until := ""
-		if !d.Until.IsZero() {
-			until = d.Until.UTC().Format(" until 2006-01-02 15:04 MST")
-		}
-		would("nothing is started: %s%s", d.Why, until)
+		would("nothing is started: %s", d.Why)
 		if p.Outcome = seen.Decision.Outcome(); !d.Until.IsZero() {
 			p.Outcome = reprise.OutcomeWait
 		}
@@ -1229,11 +1078,6 @@ func (e *Engine) previewWorlds(ctx context.Context, store *durable.Store, ref re
 	}
 	p.Would = append(p.Would, l.notes...)
 	return p, err
-}
-
-// askedText is a question in words.
-func askedText(d core.AskPerson) string {
-	return journal.Asked(&core.Ask{Divergence: d.Divergence, Of: d.Of}).Text
 }
 
 // previewInner tells what the run would do that does a step of this one.
@@ -1260,7 +1104,7 @@ func (l *listed) previewInner(ctx context.Context, step core.Step, p *Preview) e
 		}
 		return err
 	case core.AskPerson:
-		p.Would = append(p.Would, "A person is asked: "+askedText(d))
+		p.Would = append(p.Would, fmt.Sprintf("A person is asked: %s, but %s", d.Divergence.Says, d.Divergence.Shows))
 		p.Outcome = reprise.OutcomeAsk
 	}
 	return nil
@@ -1276,13 +1120,7 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 	if l.run != nil && l.run.Step(s.InPlan) != nil {
 		step.Attempt += l.run.Step(s.InPlan).Attempts
 	}
-	past := &core.Past{}
-	if l.past != nil {
-		past = l.past.Step(s.ID)
-	}
-	_, job, err := l.assignWork(ctx, run.Assignment{
-		Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT", Answers: past.Answers, Failure: past.Why, Continues: past.First.Step != "", Session: past.Session,
-	})
+	_, job, err := l.assignWork(ctx, run.Assignment{Step: s, Attempt: step.Attempt, Dir: l.Dir, Key: "RUN/STEP", Result: "RESULT"})
 	if err != nil {
 		step.Problem = err.Error()
 		return step, nil
@@ -1292,10 +1130,6 @@ func (l *listed) previewStart(ctx context.Context, s core.Step) (PreviewStep, er
 	step.Agent, step.Command, step.Prompt = bound.name, job.Command, job.Prompt
 	if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
 		step.Command = known.CommandLine(job)
-	}
-	if err == nil {
-		as.Step = s.ID
-		step.Session, err = l.sessionCost(ctx, &Attempt{Assignment: as, Number: step.Attempt, Dir: l.Dir, Session: job.Session, Message: job.Prompt, Resumes: job.Resume}, bound)
 	}
 	return step, err
 }
@@ -1339,50 +1173,18 @@ func (e *Engine) foreseenOnWorlds(ctx context.Context, ref reprise.Ref) (out pro
 	case core.StartStep:
 		starts(d.Step.InPlan)
 	case core.WorkInner:
-		q, err := l.innerAsks(ctx, d.Step)
-		if err != nil {
-			return out, err
-		}
-		if starts(d.Step); q != nil {
-			out.Starts, out.Steps, out.Asks = nil, nil, append(out.Asks, askedIn(journal.Asked(q)))
-		}
+		starts(d.Step)
 	case core.AskPerson:
 		ev := journal.Asked(&core.Ask{ID: v.State.AskID(d), Divergence: d.Divergence, Of: d.Of})
 		out.Asks = append(out.Asks, askedIn(ev))
 	case core.AdoptStep:
-		if d.Commit != "" {
-			out.Settled = append(out.Settled, d.Step)
-		} else if l.conv.Playbook != nil {
+		if l.conv.Playbook != nil {
 			starts(d.Step)
 		}
 	case core.CloseRun:
 		out.Finishes = true
 	}
 	return out, nil
-}
-
-// innerAsks gives the question that the run which does a step waits with, or asks next; nil for none.
-func (l *listed) innerAsks(ctx context.Context, step string) (*core.Ask, error) {
-	a, err := l.assignment(step, step, "")
-	if err != nil || a.Child == nil || l.depth >= maxDepth {
-		return nil, err
-	}
-	in, err := l.within(a)
-	if err != nil || in.begins != nil {
-		return nil, err
-	}
-	v, _, err := run.Look(ctx, in.config())
-	if err != nil {
-		return nil, err
-	}
-	if v.State.Asked != nil && v.State.Said == "" {
-		return v.State.Asked, nil
-	}
-	next, _ := core.Foresee(v)
-	if d, asks := next.(core.AskPerson); asks {
-		return &core.Ask{ID: v.State.AskID(d), Divergence: d.Divergence, Of: d.Of}, nil
-	}
-	return nil, nil
 }
 
 // refusedOnWorlds tells that no agent is configured or installed for what comes next.

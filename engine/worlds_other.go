@@ -15,7 +15,11 @@ type looker struct{}
 
 func (*looker) Close() {}
 
-var errUnix = errors.New("reprise works on runs under Linux and macOS; here it only looks")
+func (e *Engine) isOnWorlds(reprise.Ref) bool               { return false }
+func seeded(reprise.Ref) bool                               { return false }
+func (e *Engine) onWorlds(*durable.Store, reprise.Ref) bool { return false }
+
+var errUnix = errors.New("runs on worlds need a Unix system")
 
 func (e *Engine) resumeWorlds(context.Context, reprise.Ref, Choice) (*Summary, error) {
 	return nil, errUnix
@@ -34,18 +38,14 @@ func (e *Engine) answerWorlds(context.Context, *durable.Store, reprise.Ref, stri
 }
 
 func (e *Engine) foreseenOnWorlds(context.Context, reprise.Ref) (project.Foreseen, error) {
-	return project.Foreseen{}, nil // nothing is started here
+	return project.Foreseen{}, errUnix
 }
 
 func (e *Engine) bringUpWorlds(context.Context, *durable.Store, reprise.Ref) error { return errUnix }
 
 func (e *Engine) refusedOnWorlds(reprise.Ref, Choice) error { return errUnix }
 
-func (e *Engine) previewNew(context.Context, *durable.Store, reprise.Ref, reprise.Playbook, Choice, []reprise.Event) (*Preview, error) {
-	return nil, errUnix
-}
-
-// TakenUp gives nothing here: no run is worked on.
+// TakenUp implements nothing here: no run is on worlds.
 func (e *Engine) TakenUp() ([]Taken, error) { return nil, nil }
 
 // UndoSince has nothing to undo here.

@@ -39,6 +39,9 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 			if f != nil && r.State == reprise.Complete && f.Severity != reprise.Blocking {
 				f = nil
 			}
+			if f == nil {
+				f = outputGone(r, s)
+			}
 		}
 		if f == nil && s.Accepted != nil {
 			f = undone(r, s, o)
@@ -179,6 +182,48 @@ func bringHere(r *reprise.Run, o *World, a *reprise.Acceptance) string {
 		return fmt.Sprintf("check out %s, or `git merge %s` brings it here", name(branch), reprise.Pasted(branch, "BRANCH"))
 	}
 	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
+}
+
+// outputGone reports that a file that a step had to leave is missing, was emptied or cannot
+// be read, whoever did it and whether it is committed: what has to exist has to exist to the
+// end. It blocks if an open step needs the step, unless a step accepted later may have
+// removed it. What counts as changed is asked about instead.
+func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
+	unasked := func(files []string) []string {
+		return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+			return slices.ContainsFunc(s.Accepted.Changed, func(e reprise.Expected) bool { return e.Path == file })
+		})
+	}
+	var lost, ways []string
+	for _, of := range []struct {
+		files []string
+		how   string
+	}{{s.Accepted.Gone, "gone"}, {s.Accepted.Emptied, "empty"}, {s.Accepted.Unread, "unreadable"}} {
+		if files := unasked(of.files); len(files) > 0 {
+			lost, ways = append(lost, files...), append(ways, of.how)
+		}
+	}
+	how, needs := strings.Join(ways, " or "), ""
+	if len(lost) == 0 {
+		return nil
+	}
+	open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
+	if open >= 0 {
+		needs = fmt.Sprintf("; %s needs it", name(r.Steps[open].ID))
+	}
+	f := &reprise.Finding{
+		Severity: reprise.Blocking,
+		Message:  fmt.Sprintf("%s is done and left %s, which %s %s%s", name(s.ID), list(lost), isAre(len(lost)), how, needs),
+		Hint:     "restore it",
+	}
+	later := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) })
+	if later {
+		f.Message += "; a later step may have removed it"
+	}
+	if later || open < 0 {
+		f.Severity = reprise.Warning
+	}
+	return f
 }
 
 // gone tells of the files that a finished step names, or made by its ledger, and that are not

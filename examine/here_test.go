@@ -26,6 +26,8 @@ func astray(a reprise.Astray) *scene {
 func TestX4_work_that_is_not_here(t *testing.T) {
 	t.Parallel()
 	const code = reprise.CodeWorkNotHere
+	gone := func(s *scene) { s.r.Steps[0].Accepted.Commit, s.r.Steps[0].Accepted.Gone = "", []string{"out-a"} }
+	emptied := func(s *scene) { s.r.Steps[0].Accepted.Commit, s.r.Steps[0].Accepted.Emptied = "", []string{"out-b"} }
 	for _, c := range []caseOf{
 		{"in the history", code, accepted(func(*scene) {}), 0, ""},
 		{"taken back", code, astray(reprise.Astray{Undone: 2}), blocking, "on no branch"},
@@ -44,6 +46,16 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"held, and no repository any more", code, quiet().with(func(s *scene) { s.r.Steps[1].Held, s.o.Git = "locked", nil }), blocking, "was to be committed here"},
 		{"a repository that cannot be asked", code, accepted(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), 0, ""},
 		{"never a repository", code, accepted(func(s *scene) { s.r.Steps[0].Accepted.Commit, s.o.Git = "", nil }), 0, ""},
+		{"an output is gone", code, accepted(gone), blocking, `"two" needs it`},
+		{"an output is gone that nobody needs", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Needs = nil }), warning, `which is gone`},
+		{"an output is gone, and all that needed it is done", code, accepted(gone).with(func(s *scene) { s.r.Steps[1].Status = reprise.Done }), warning, `which is gone`},
+		{"an output was emptied", code, accepted(emptied), blocking, `which is empty; "two" needs it`},
+		{"an output cannot be read", code, accepted(func(s *scene) { s.r.Steps[0].Accepted.Commit, s.r.Steps[0].Accepted.Unread = "", []string{"out-c"} }), blocking, `which is unreadable; "two" needs it`},
+		{"one is gone, one was emptied", code, accepted(gone).with(emptied), blocking, `"out-a", "out-b", which are gone or empty; "two" needs it`},
+		{"an output was emptied that is asked about", code, accepted(emptied).with(func(s *scene) { s.r.Steps[0].Accepted.Changed = []reprise.Expected{{Path: "out-b"}} }), 0, ""},
+		{"an output is gone, and a later step was accepted", code, accepted(gone).with(func(s *scene) {
+			s.r.Steps = append(s.r.Steps, reprise.Step{ID: "beside", Status: reprise.Done, Accepted: &reprise.Acceptance{At: now}})
+		}), warning, "a later step may have removed it"},
 		{"work that waits to be committed", reprise.CodeUncommitted, quiet().with(func(s *scene) { s.r.Steps[1].Held = "the index is locked" }), warning, "its work is not committed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

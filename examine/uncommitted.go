@@ -94,6 +94,8 @@ func (o *World) Uncommitted(r *reprise.Run) (out []reprise.Change) {
 			// Elsewhere in a repository larger than the project.
 		case ch.Conflict:
 			out = append(out, ch)
+		case slices.Contains(r.Left, ch.Path): // a command's own output: nobody commits that
+		case slices.Contains(r.Unheld, ch.Path): // told with the steps it belongs to
 		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
 		default:
 			out = append(out, ch)

@@ -65,6 +65,16 @@ type History struct {
 	compared map[string]bool // the steps whose attempts were to change a file
 }
 
+// Defined gives the file that holds what the run is made of and is not for others to
+// change, with what is to stand in it. own is false where there is none, stands where
+// an earlier state was brought back that may have another.
+func (h *History) Defined(layout reprise.Layout, ref reprise.Ref) (file string, content []byte, own, stands bool) {
+	if d, ok := layout.(reprise.Definer); ok && h.Made != "" {
+		file, content, own = d.Defined(ref, h.Made)
+	}
+	return file, content, own, own && !h.Undone
+}
+
 // StepHistory is what the journal says about one step.
 type StepHistory struct {
 	// Attempts is the highest number of an attempt on record.
@@ -201,7 +211,7 @@ func (h *History) Add(ev *reprise.Event) {
 		h.Measured = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Attempt: ev.Attempt, Measure: ev.Measure}
 	}
 	h.spend(ev)
-	if ev.Kind == reprise.RunStarted || ev.Kind == reprise.RunRevised { // which say what it is
+	if slices.Contains(begins, ev.Kind) {
 		h.Made, h.Undone = ev.Text, false
 	}
 	switch ev.Kind {
@@ -332,6 +342,17 @@ func (h *History) Wrote(files []Touch) {
 			}
 		}
 	}
+}
+
+// Compares reports whether what is to be changed since the first of the attempts at a step
+// that were not accepted is such a file.
+func (h *History) Compares(is func(reprise.Expected) bool) bool {
+	for id := range h.compared {
+		if first := h.Step(id).First; first != nil && slices.ContainsFunc(first.Expect, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // filled lists the files of these that had content when an attempt last ended.

@@ -10,8 +10,6 @@ import (
 	"reprise/journal"
 )
 
-var at = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
-
 func TestO2_O3_what_a_journal_adds_up_to(t *testing.T) {
 	t.Parallel()
 	tick := at

@@ -14,6 +14,11 @@ func Play(ctx context.Context, store reprise.Store, layout reprise.Layout, ref r
 	if err != nil {
 		return err
 	}
+	return PlayOn(ctx, store, layout, run, ev)
+}
+
+// PlayOn is Play for a run that was read already, and whose files have not changed since.
+func PlayOn(ctx context.Context, store reprise.Store, layout reprise.Layout, run *reprise.Run, ev reprise.Event) error {
 	edits, err := layout.Record(store, run, filed(ev))
 	if err != nil {
 		return err

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/core"
@@ -16,9 +16,20 @@ import (
 	"reprise/internal/durable"
 )
 
-// Logs lists the journals of a project. Those of older builds, which are not worked on any more,
-// are none of them.
-func Logs(store *durable.Store) (names []string, err error) {
+// Logs lists the journals of a project: those of runs on worlds, and older ones.
+func Logs(store *durable.Store) ([]string, error) {
+	names, err := store.Logs()
+	if err != nil {
+		return nil, err
+	}
+	worlds, err := ofRecords(store)
+	names = append(names, worlds...)
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// ofRecords lists the runs on worlds.
+func ofRecords(store *durable.Store) (names []string, err error) {
 	runs, err := os.ReadDir(runsOf(store))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -42,52 +53,32 @@ func OnWorlds(store *durable.Store, name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// readRecords gives the records of a run as the events that they are for those who look.
-func (a *Account) readRecords(store *durable.Store, name string) error {
+// readRecords gives the records of a run on worlds as the events that they are for those who
+// look. ok is false if it has none.
+func (a *Account) readRecords(store *durable.Store, name string) (ok bool, err error) {
+	dir := filepath.Join(runsOf(store), name)
 	t := NewTeller(name)
-	err := records.Read(filepath.Join(runsOf(store), name), func(r core.Record) error {
+	err = records.Read(dir, func(r core.Record) error {
 		t.Tell(r)
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if errors.Is(err, records.ErrDamaged) {
 		err = &durable.DamageError{Log: name, Path: recordsFile(name), Cause: err.Error()}
 	}
 	a.Entries, a.Info.Records, a.Due = t.out, len(t.out), t.due
-	return err
-}
-
-// OutputOf is the path, in the project, of what the agent of an attempt of a run on worlds said.
-func OutputOf(ref reprise.Ref, step string, attempt int) string {
-	return durable.StateDir + "/runs/" + Name(ref) + "/" + reprise.AttemptFolder(step, attempt) + "/log"
-}
-
-// GiveUp notes in the records of a run on worlds that it is given up. Steps that are open where its
-// files come back open it again.
-func GiveUp(store *durable.Store, ref reprise.Ref, why string, at time.Time) error {
-	if !OnWorlds(store, Name(ref)) {
-		return nil
+	for i := range a.Entries {
+		a.trail.add(&a.Entries[i])
 	}
-	j, err := records.Open(filepath.Join(runsOf(store), Name(ref)))
-	if err != nil {
-		return err
-	}
-	if j.State.Seq > 0 {
-		_, err = j.Append(core.Record{Close: &core.Close{Why: why, Complete: true}}, at)
-	}
-	return errors.Join(err, j.Close())
+	return true, err
 }
-
-// ErrReplaced is given where something else changed the journal of a run that is worked on.
-var ErrReplaced = records.ErrReplaced
 
 func recordsFile(name string) string { return durable.StateDir + "/runs/" + name + "/journal" }
 
 // Teller tells records as events.
 type Teller struct {
-	name  string
 	file  string
 	out   []Entry
 	run   string
@@ -96,12 +87,11 @@ type Teller struct {
 	due   bool        // the move of the last record that has one is not known to be made
 	done  map[int]int // the entry of a finished step, by the number of its record
 	asked map[string]*core.Ask
-	open  *core.Ask // nobody answered it yet
 }
 
 // NewTeller tells the records of a run.
 func NewTeller(name string) *Teller {
-	return &Teller{name: name, file: recordsFile(name), asked: map[string]*core.Ask{}}
+	return &Teller{file: recordsFile(name), asked: map[string]*core.Ask{}}
 }
 
 // Tell adds a record, and gives what it tells.
@@ -122,15 +112,10 @@ func (t *Teller) tell(r core.Record) {
 	}
 	add := func(ev reprise.Event) {
 		ev.At = r.At
-		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev})
-	}
-	if t.settles(r) {
-		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: t.open.ID, Text: "something was done about it"})
-		t.open = nil
+		t.out = append(t.out, Entry{Seq: uint64(r.Seq), Generation: t.lease, Source: reprise.Source{File: t.file, Line: r.Seq}, Event: ev, Nowhere: true})
 	}
 	switch {
-	case r.Begin != nil && (t.run != "" || r.Begin.Move != nil):
-		t.run = r.Begin.Run
+	case r.Begin != nil && t.run != "":
 		add(reprise.Event{Kind: reprise.RunStarted, Text: r.Begin.Text, Actor: reprise.Person, Run: &reprise.Place{Layout: r.Begin.Of, ID: r.Begin.ID, Path: r.Begin.Plan, Kind: reprise.Kind(r.Begin.Kind)}})
 	case r.Plan != nil && r.Plan.Revised:
 		add(reprise.Event{Kind: reprise.RunRevised, Text: r.Plan.Why, Actor: reprise.Person})
@@ -142,7 +127,7 @@ func (t *Teller) tell(r core.Record) {
 		if s.Inner != "" {
 			break // the run that does it tells of its attempts
 		}
-		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.name + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/"), Measure: s.Measure})
+		add(reprise.Event{Kind: reprise.StepStarted, Step: s.Step, Listed: &reprise.Listed{ID: s.Step, Title: s.Title}, Attempt: s.Attempt, Key: t.run + "/" + s.Step, Base: s.Head.Commit, Branch: strings.TrimPrefix(s.Head.Branch, "refs/heads/")})
 	case r.End != nil:
 		t.end(r, add)
 	case r.Made != nil:
@@ -152,7 +137,6 @@ func (t *Teller) tell(r core.Record) {
 	case r.Ask != nil:
 		t.ask(r.Ask, add)
 	case r.Answer != nil:
-		t.open = nil
 		if r.Answer.Lapsed != "" {
 			add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Answer.ID, Text: r.Answer.Lapsed})
 			break
@@ -163,7 +147,7 @@ func (t *Teller) tell(r core.Record) {
 		}
 		ev := reprise.Event{Kind: reprise.QuestionAnswered, Question: r.Answer.ID, Text: text, Actor: reprise.Person}
 		q := t.asked[r.Answer.ID]
-		if q != nil && q.Of != nil && (q.Of.Filed || r.Answer.Move != nil) { // its files have it, and say when it is used
+		if q != nil && q.Of != nil && q.Of.Filed {
 			add(ev)
 			break
 		}
@@ -172,26 +156,13 @@ func (t *Teller) tell(r core.Record) {
 		}
 		add(ev)
 		add(reprise.Event{Kind: reprise.AnswerApplied, Question: r.Answer.ID})
-		if q != nil && q.Of != nil && len(q.More) > 0 {
-			t.ask(q.Following(), add)
-		}
 	case r.Undo != nil:
 		add(reprise.Event{Kind: reprise.StepReset, Step: r.Undo.Step, Text: r.Undo.Why, Actor: reprise.Person})
-	case r.Plan != nil && r.Plan.Site != nil && r.Plan.Site.Place == core.Branch:
-		add(reprise.Event{Kind: reprise.WorktreeReady, Text: r.Plan.Site.At, Commit: r.Plan.Site.Base})
 	case r.Plan != nil && r.Plan.Skips != "":
 		add(reprise.Event{Kind: reprise.QuestionSkipped, Question: r.Plan.Skips, Actor: reprise.Person})
 	case r.Note != nil && r.Note.Left != "" && t.over: // which says it
 	case r.Note != nil && r.Note.Left != "":
 		add(reprise.Event{Kind: reprise.EngineLeft, Outcome: r.Note.Left, Text: r.Note.Text})
-	case r.Note != nil && len(r.Note.Letter) > 0:
-		switch l, err := ReadLetter(r.Note.Letter); {
-		case err != nil: // of another version
-		case l.Session != nil:
-			add(l.Session.Event())
-		case l.Reported != nil:
-			add(l.Reported.Event())
-		}
 	case r.Note != nil && r.Note.Call != "":
 		add(reprise.Event{Kind: reprise.CallSettled, Question: r.Note.Call, Text: r.Note.Text, Outcome: r.Note.Landed, Actor: reprise.Person})
 	case r.Note != nil && r.Note.Taken != "":
@@ -203,7 +174,7 @@ func (t *Teller) tell(r core.Record) {
 
 func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	e := r.End
-	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why, Agent: e.Session, Measure: e.Measure}, "" // why it is not under way any more
+	ev, over := reprise.Event{Step: e.Step, Attempt: e.Attempt, Text: e.Why}, "" // why it is not under way any more
 	switch e.Outcome {
 	case core.Done:
 		if t.done == nil {
@@ -214,20 +185,15 @@ func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	case core.Failed:
 		ev.Kind = reprise.StepFailed
 	case core.Limited:
-		ev.Kind, ev.Until, ev.Account, ev.Outcome, over = reprise.StepDeferred, e.Until, e.Account, e.Awaits, "limited"
+		ev.Kind, ev.Until, ev.Account, ev.Outcome, over = reprise.StepDeferred, e.Until, e.Account, reprise.AwaitsLimit, "limited"
 	case core.Passed:
 		ev.Kind, ev.Actor = reprise.StepSkipped, reprise.Person
 	case core.Asking:
 		ev.Kind, ev.Outcome = reprise.StepReset, "question"
 	case core.Paused:
-		if ev.Kind, ev.Outcome = reprise.StepReset, "stopped"; e.Awaits != "" {
-			ev.Outcome = e.Awaits
-		}
+		ev.Kind, ev.Outcome = reprise.StepReset, "stopped"
 	default: // it is begun again
 		ev.Kind, ev.Outcome, over = reprise.StepResolved, string(reprise.Rerun), "cut-off"
-	}
-	if e.Lost && ev.Kind == reprise.StepResolved {
-		ev.Cause = SessionLost
 	}
 	if len(e.Usage) > 0 {
 		ev.Usage = &reprise.Usage{}
@@ -255,27 +221,8 @@ func (t *Teller) end(r core.Record, add func(reprise.Event)) {
 	}
 }
 
-// settles reports whether a record takes back the open question, as the state that is folded from it does.
-func (t *Teller) settles(r core.Record) bool {
-	if t.open == nil {
-		return false
-	}
-	about := func(step string) bool { return t.open.Step == step || t.open.Step == "" }
-	switch {
-	case r.Begin != nil:
-		return true
-	case r.Start != nil:
-		return about(r.Start.Step)
-	case r.End != nil:
-		return about(r.End.Step)
-	case r.Undo != nil:
-		return about(r.Undo.Step)
-	}
-	return r.Plan != nil && r.Plan.Revised && t.open.Of == nil
-}
-
 func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
-	t.asked[q.ID], t.open = q, q
+	t.asked[q.ID] = q
 	add(Asked(q))
 }
 
@@ -283,15 +230,7 @@ func (t *Teller) ask(q *core.Ask, add func(reprise.Event)) {
 func Asked(q *core.Ask) reprise.Event {
 	ev := reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Step: q.Step}
 	if q.Of != nil {
-		if ev.Text, ev.Options, ev.Closed = q.Of.Text, q.Of.Options, q.Of.Closed; !q.Of.Lapses {
-			ev.By = q.Step
-		}
-		if q.Of.ID != q.ID {
-			ev.Own = q.Of.ID
-		}
-		if grant := (reprise.Grant{}); len(q.Of.Grant) > 0 && json.Unmarshal(q.Of.Grant, &grant) == nil {
-			ev.Grant = &grant
-		}
+		ev.By, ev.Text, ev.Options, ev.Closed = q.Step, q.Of.Text, q.Of.Options, q.Of.Closed
 		return ev
 	}
 	ev.Text, ev.Closed = q.Says+", but "+q.Shows, true

@@ -60,7 +60,7 @@ func (res *Result) restore(ctx context.Context, fsys *tree.FS, ours *home, runs 
 				return slices.ContainsFunc(then.Also, is) || r.Layout == then.Layout && r.ID == then.ID && !slices.ContainsFunc(refs, is)
 			}
 			switch {
-			case same:
+			case same, at >= 0 && res.held.is(ref):
 				then = runs[at]
 			case at >= 0:
 				runs[at] = then

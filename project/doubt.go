@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/journal"
 )
 
 // Doubt is a question about steps on which the files and the journal disagree. None of
@@ -180,7 +181,7 @@ func doubts(v *View) (out []Doubt) {
 			out = append(out, d)
 		}
 	}
-	return out
+	return slices.Concat(out, removed(v), v.overwritten())
 }
 
 // skips returns the answer that a step is left out, "" where the files cannot say that.
@@ -233,6 +234,44 @@ func (v *View) asksEach(prefix string) bool {
 	return slices.ContainsFunc(v.Run.Questions, func(q reprise.Question) bool {
 		return strings.HasPrefix(q.ID, prefix) && q.Applied && q.Option(q.Answer) == askEach
 	})
+}
+
+// removed asks what to do about steps that an attempt deleted from the files. The answer
+// can put them back if their former lines are known. While the attempt has no recorded
+// end, settling it comes first and asks this too.
+func removed(v *View) []Doubt {
+	r := v.Run
+	d := Doubt{Prefix: RemovedPrefix, Done: "leave it out", Again: "put it back"}
+	options, names, from := []string{d.Again, d.Done}, []string(nil), []string(nil)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Removed == nil || v.History.Step(s.ID).Open != nil {
+			continue
+		}
+		names = append(names, strings.TrimSpace(s.ID+" "+s.Title))
+		if !slices.Contains(from, s.Source.File) {
+			from = append(from, s.Source.File)
+		}
+		d.Ends = append(d.Ends, reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Actor: reprise.Person, Text: "a person said that it may go", Listed: s.Removed})
+		if s.Removed.Text == "" {
+			options = []string{d.Done}
+		}
+	}
+	if d.Ends == nil {
+		return nil
+	}
+	list := strings.Join(names, ", ")
+	d.Finding = reprise.Finding{
+		Code:    reprise.CodeStepsChanged,
+		Message: "what was still to do was removed: " + list + "; the run is not complete until you decide",
+	}
+	ways := "Put it back, or leave it out?"
+	if len(options) == 1 {
+		ways = "Put it back by hand and resume, or leave it out? `reprise undo` lists what was kept."
+	}
+	d = d.about(r, "Still open, but removed from "+strings.Join(from, ", ")+": "+list+". "+ways)
+	d.Question.Options = options
+	return []Doubt{d}
 }
 
 // doubtful returns the ends of steps up to the next one: those the files lost, those that
@@ -350,8 +389,83 @@ func stepsOf(events []reprise.Event) (out []string) {
 	return out
 }
 
+// overstepped returns what Overstepped does for interrupted attempts. The next engine
+// records and asks the same.
+func (v *View) overstepped() (out []reprise.Event) {
+	if v.Run.State == reprise.Running || v.Run.State == reprise.Unreadable {
+		return nil
+	}
+	for _, open := range v.History.Open() {
+		for _, ev := range append(Overstepped(v.Run, v.History, open.Step), Overrun(v.Run, v.History, open.Step)...) {
+			if !slices.Contains(stepsOf(out), ev.Step) {
+				out = append(out, ev)
+			}
+		}
+	}
+	return out
+}
+
 // OneWord reports whether all steps of a run follow from one word of its files.
 func OneWord(r *reprise.Run) bool {
 	f := r.Kind.Facts()
 	return f.Phased && !f.Stories || convention.Of(r.Layout).Reopens != nil
+}
+
+// Overrun returns the steps that an attempt at one before them marked done with its own:
+// they were to come after it. Phases of a loop may have ended in an earlier round.
+func Overrun(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
+	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == by })
+	if at < 0 || !OneWord(r) {
+		return nil
+	}
+	reopens, behind := convention.Of(r.Layout).Reopens, []string{by}
+	for _, s := range r.Steps[at+1:] {
+		if len(s.Needs) > 0 && !slices.ContainsFunc(s.Needs, func(id string) bool { return slices.Contains(behind, id) }) {
+			continue
+		}
+		behind = append(behind, s.ID)
+		again := reopens != nil && slices.ContainsFunc(r.Steps, func(p reprise.Step) bool { return slices.Contains(reopens(p.ID), s.ID) })
+		if s.Status == reprise.Done && (again || h.Step(s.ID).Accepted == nil) {
+			says := s.Says(r.State)
+			out = append(out, reprise.Event{Kind: reprise.StepOverstepped, Step: s.ID, By: by, Says: &says})
+		}
+	}
+	return out
+}
+
+// Overstepped returns which other steps were marked done or optional since an attempt
+// began, by none of their own, and which the files no longer declare. A step may continue as parts, and
+// an attempt that is no step of the run itself, or no longer one, may plan other steps
+// instead. Its own step must stay as well.
+func Overstepped(r *reprise.Run, h *journal.History, by string) (out []reprise.Event) {
+	list := convention.Of(r.Layout).Open != nil
+	fresh := func(p *reprise.Step) bool {
+		return !p.Status.Closed() && !slices.ContainsFunc(h.Listed, func(l reprise.Listed) bool { return l.ID == p.ID })
+	}
+	planned := !list && r.Step(by) == nil && slices.ContainsFunc(r.Steps, func(p reprise.Step) bool { return fresh(&p) })
+	for _, l := range h.Listed {
+		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: by}
+		now, own := r.Step(l.ID), l.ID == by
+		continued := slices.ContainsFunc(r.Steps, func(p reprise.Step) bool {
+			rest, ok := strings.CutPrefix(p.ID, l.ID)
+			switch {
+			case !ok || rest == "":
+				return false
+			case rest[0] == '.':
+				return own || !p.Status.Closed()
+			case list: // it may stand there with more words, where it has no number
+				return own && rest[0] == '-'
+			}
+			return (rest[0] == '-' || rest[0] == '/') && fresh(&p)
+		})
+		switch {
+		case continued, own && now != nil, !own && h.Step(l.ID).Open != nil, now == nil && planned:
+		case now == nil && (list || l.In != ""):
+			ev.Listed = &l
+			out = append(out, ev)
+		case now != nil && (now.Status.Closed() || now.Optional && l.Required):
+			out = append(out, ev)
+		}
+	}
+	return out
 }

@@ -30,8 +30,12 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 			continue
 		}
 		here, top := j.here(r)
-		last := j.lastIn(homes, top, here)
-		if top != "." {
+		last := j.lastIn(homes, top, here, opts)
+		if last.Kind == reprise.EngineLeft && (last.Outcome == reprise.HandedOver || last.Outcome == reprise.HandingOver) {
+			r.Report(handedOver(r, last.Text, durable.StateDir))
+		} else if file := j.fleetMark(homes, top, here); file != "" {
+			r.Report(handedOver(r, "", file))
+		} else if top != "." {
 			r.Report(elsewhere(r, here, top, "it is in another checkout of the repository, "+top))
 		}
 		if top != "." {
@@ -174,7 +178,13 @@ func (j *Judgement) away(runs []*reprise.Run) (out []string) {
 }
 
 // lastIn returns what was last recorded about a run in the state folder of the project in a checkout.
-func (j *Judgement) lastIn(homes map[string]*home, top string, ref reprise.Ref) (last reprise.Event) {
+func (j *Judgement) lastIn(homes map[string]*home, top string, ref reprise.Ref, opts JudgeOptions) (last reprise.Event) {
+	if top == "." && opts.Held.is(ref) {
+		if n := len(opts.Held.Events); n > 0 {
+			last = opts.Held.Events[n-1]
+		}
+		return last
+	}
 	if h := homeAt(homes, filepath.Join(j.Root, filepath.FromSlash(top))); h != nil {
 		h.look()
 		e, _ := h.last(ref)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/core"
-	records "reprise/core/journal"
+	"reprise/convention"
+	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/project"
 )
@@ -41,18 +41,19 @@ func TestO1_a_run_is_gone_on_with_where_it_was_worked_on(t *testing.T) {
 	note := func(dir, path string) {
 		t.Helper()
 		at = at.Add(time.Minute)
-		ref := reprise.Ref{Layout: "eventrun", ID: "one", Path: path}
-		j, err := records.Open(filepath.Join(dir, ".reprise/runs", journal.Name(ref)))
+		s, err := durable.Open(dir, durable.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer j.Close()
-		if j.State.Seq == 0 {
-			if _, err := j.Append(core.Record{Begin: &core.Begin{Run: ref.ID, Of: ref.Layout, ID: ref.ID, Plan: path}}, at); err != nil {
-				t.Fatal(err)
-			}
+		defer s.Release()
+		if _, err := s.Take(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		if _, err := j.Append(core.Record{Note: &core.Note{Left: "ask"}}, at); err != nil {
+		j, err := journal.Open(s, convention.Find("eventrun"), reprise.Ref{Layout: "eventrun", ID: "one", Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Note(reprise.Event{Kind: reprise.EngineLeft, At: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +85,7 @@ func TestO1_a_run_is_gone_on_with_where_it_was_worked_on(t *testing.T) {
 	want("and below again", []string{"one"}, nil)
 
 	// A journal that cannot be read is not one that knows nothing.
-	logs, err := filepath.Glob(filepath.Join(shop, ".reprise/runs/*/journal"))
+	logs, err := filepath.Glob(filepath.Join(shop, ".reprise/journal/*.log"))
 	if err != nil || len(logs) != 1 {
 		t.Fatal(logs, err)
 	}

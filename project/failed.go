@@ -116,18 +116,14 @@ func output(dir string, ref reprise.Ref, began time.Time, step string, attempt i
 // OpenOutput opens the log of an attempt, a regular file in the project, and returns its
 // path there. The caller closes it.
 func OpenOutput(dir string, ref reprise.Ref, began time.Time, step string, attempt int) (name string, f *os.File, err error) {
+	name = logOf(ref, began, step, attempt)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return logOf(ref, began, step, attempt), nil, err
+		return name, nil, err
 	}
 	defer root.Close()
-	at, info := "", fs.FileInfo(nil)
-	for _, name = range []string{logOf(ref, began, step, attempt), journal.OutputOf(ref, step, attempt)} {
-		at = filepath.FromSlash(name)
-		if info, err = root.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
+	at := filepath.FromSlash(name)
+	info, err := root.Lstat(at)
 	if err != nil {
 		return name, nil, err
 	}

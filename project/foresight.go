@@ -77,7 +77,7 @@ func (v *View) startsAt(seen Foreseen, p reprise.Policy) {
 	}
 	if len(v.History.Open()) == 0 {
 		s := v.Run.Step(d.Point.ID)
-		if claimed := s != nil && s.Claimed; pointed || d.Action == reprise.Ask || !claimed && v.Reopened(s) == nil && !slices.Contains(seen.Settled, d.Point.ID) {
+		if claimed := s != nil && s.Claimed; pointed || d.Action == reprise.Ask || !claimed && v.Reopened(s) == nil {
 			return
 		}
 	}

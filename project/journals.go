@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/evidence"
 	"reprise/internal/durable"
 	"reprise/journal"
@@ -34,7 +35,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		// Whether any of them was begun, and who is working on it, is unknown.
 		f, told := journalProblem(durable.StateDir, home.err), false
 		for _, r := range runs {
-			if r.State.Open() && f.Severity == reprise.Blocking {
+			if r.State.Open() && f.Severity == reprise.Blocking && !opts.Held.is(r.Ref) {
 				r.Report(f)
 				told = true
 			}
@@ -56,7 +57,10 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	defer j.hear(runs, inbox)
 	accounts, logs := map[*reprise.Run]*journal.Account{}, map[*reprise.Run]logged{}
 	for _, r := range runs {
-		name := journalOf(store, home.names, r)
+		name := ""
+		if !opts.Held.is(r.Ref) {
+			name = journalOf(store, home.names, r)
+		}
 		if name == "" {
 			continue
 		}
@@ -73,6 +77,13 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}
+		if opts.Held.is(r.Ref) {
+			v.Files, v.Events, v.History, v.Own = opts.Held.Run, opts.Held.Events, opts.Held.History, opts.Held.Own
+			r.Findings = append(r.Findings, opts.Held.Findings...)
+			s.last = lastFile(store, r.Ref)
+			v.tell(ctx, &s)
+			continue
+		}
 		var recorded bool
 		switch s.account, recorded = accounts[r]; {
 		case !recorded:
@@ -89,7 +100,14 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			s.last.File = entries[i].Source.File
 		}
 		v.History = logs[r].hist
-		r.Behind = s.account.Due && r.Gone() == nil && slices.Contains(home.names, journal.Name(r.Ref))
+		// If a run's beginning was cut off, its files are not yet, or no longer, those of
+		// the run.
+		b := lastBeginning(entries)
+		stands := !b.Behind(store) && r.Gone() == nil && slices.Contains(home.names, journal.Name(r.Ref))
+		if stands && caughtUp(ctx, &s, r) {
+			v.files = s.Files
+		}
+		v.Own = putBack(ctx, store, r, v.History)
 		v.Files = r.Clone()
 		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Answers() && l.For(r.Ref) }) {
 			s.Budget = nil // a stored answer may be the decision it waits for
@@ -106,6 +124,9 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			if o := r.Owner; o != nil && o.StartTicks != 0 && o.StartTicks == home.holder.StartTicks {
 				o.StartedAt = since(entries, home.holder)
 			}
+		}
+		if stands && r.Gone() == nil {
+			tellStand(store, s.account, r)
 		}
 	}
 }
@@ -248,7 +269,7 @@ func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run
 	orphaned := slices.ContainsFunc(runs, func(r *reprise.Run) bool {
 		return r.Owner != nil && r.Owner.Orphan && r.Owner.Source.File == durable.LockPath
 	})
-	if !orphaned && evidence.Life(lock, opts.Now).Life == reprise.Dead {
+	if opts.Held != nil || !orphaned && evidence.Life(lock, opts.Now).Life == reprise.Dead {
 		return // the process that has given the lease back may still live
 	}
 	held := &reprise.Run{}
@@ -269,6 +290,76 @@ func (j *Judgement) tellHeld(h *home, runs []*reprise.Run, logs map[*reprise.Run
 		if _, top := j.here(r); top == "." && r.State.Open() && (r.Owner == nil || r.Owner.Source != o.Source) {
 			r.Holder = o
 		}
+	}
+}
+
+// caughtUp makes a run what resuming makes it before anything else, by bringing its files
+// up to the journal, and shows them like that in the scope. It reports whether there was
+// anything to bring up; tellStand reports why not.
+func caughtUp(ctx context.Context, s *Scope, r *reprise.Run) bool {
+	l, dry := convention.Find(r.Layout), durable.NewDryRun(s.Store)
+	if s.account.Due { // the core makes it: its record names all that follows
+		r.Behind = true
+		return true
+	}
+	if l == nil {
+		return false
+	}
+	if _, err := s.account.Bring(ctx, s.Store, dry, l, r.Ref); err != nil || len(dry.Edits()) == 0 {
+		return false
+	}
+	then, err := reprise.Load(l, dry, r.Ref)
+	if err != nil {
+		return false
+	}
+	now, err := reprise.Load(l, s.Store, r.Ref)
+	if err != nil {
+		return false
+	}
+	for _, f := range r.Findings { // what others say of it stays
+		if !slices.Contains(now.Findings, f) {
+			then.Report(f)
+		}
+	}
+	become(r, then)
+	r.Behind, s.Files = true, dry
+	return true
+}
+
+// become gives a run what its files say at another time. What is known of it from
+// elsewhere stays.
+func become(r, then *reprise.Run) {
+	then.Also, then.Project = r.Also, r.Project
+	*r = *then
+}
+
+// tellStand reports whether a run's files are behind its journal or were changed by
+// something else.
+func tellStand(store *durable.Store, account *journal.Account, r *reprise.Run) {
+	findings, err := account.Stand(store, r.Ref)
+	if err != nil {
+		r.Report(journalProblem(r.ID, err))
+	}
+	for _, f := range findings {
+		r.Report(f)
+	}
+}
+
+// tellGone reports the files of a run that its journal wrote and that are gone.
+func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
+	if !r.State.Open() || r.Gone() != nil {
+		return
+	}
+	gone, err := account.Gone(store, r.Ref)
+	if err != nil {
+		r.Report(journalProblem(r.ID, err))
+	}
+	for _, f := range journal.FindGone(r.Ref, gone) {
+		r.Report(f)
+	}
+	if r.Gone() != nil {
+		// The rest may look like a run that has barely begun.
+		r.State, r.Reason, r.Next = reprise.Unreadable, filesGone, nil
 	}
 }
 
@@ -301,7 +392,7 @@ func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts Ju
 		}
 	}
 	for _, r := range runs {
-		if r.State.Open() {
+		if r.State.Open() && !opts.Held.is(r.Ref) {
 			r.Report(f)
 		}
 	}

@@ -43,6 +43,9 @@ type JudgeOptions struct {
 	Verify string
 	// Adopt accepts a project that was copied along with its state.
 	Adopt bool
+	// Held is a run that the caller is working on. The judgement then has no digest,
+	// since a digest covers what is read here.
+	Held *Held
 	// Budget returns how often each step of a run is tried before a person is asked. Its
 	// error says why that is unknown, and that therefore nothing can be started. With
 	// Full it is called for every run that would be resumed, otherwise for those with
@@ -69,6 +72,15 @@ type JudgeOptions struct {
 	// Hide removes secrets from the text of agent sessions; it may be nil.
 	// What only looks like a secret is removed in any case.
 	Hide func(string) string
+}
+
+// Held is a run whose lease the caller holds and which it has just read, with its
+// journal. It is judged as given and not read again.
+type Held = Record
+
+// is reports whether this is the run.
+func (h *Record) is(ref reprise.Ref) bool {
+	return h != nil && h.Run.Layout == ref.Layout && h.Run.Path == ref.Path
 }
 
 // Judgement is a project that was read and judged.
@@ -123,15 +135,19 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	grader, world := grade.New(j.Observed), examine.NewWorld(j.Observed)
 	for _, r := range runs {
 		if j.Observed.Git != nil {
-			aim(files, files, r, j.Observed.Git.Past)
+			aim(files, j.views[r].upTo(files), r, j.Observed.Git.Past)
 		}
 		refine(r, j.Observed.Git)
 		tellUnticked(r, j.Observed.Unticked[r.Ref])
+		j.views[r].tellLeft(files, j.Observed.Git)
+		j.views[r].tellUnheld(j.Observed.Git)
 		if opts.Full {
 			offerMerge(r, j.Observed.Git, j.views[r].History.Worktree != nil)
 		}
+		j.views[r].tellShrunk(j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
-		r.Doubt()
+		r.Overstep(j.views[r].overstepped())
+		j.views[r].doubt()
 		grader.Run(r)
 		j.views[r].unlanded(files)
 		j.views[r].dropLanded()
@@ -175,7 +191,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	*j = Judgement{
 		Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}, unverified: map[*reprise.Run][]reprise.Step{},
 	}
-	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full)
+	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full && opts.Held == nil, opts.Held)
 	if err != nil {
 		return nil, err
 	}
@@ -395,7 +411,7 @@ func refine(r *reprise.Run, git *reprise.Git) {
 // Digest identifies everything that a full judgement of an open run is based on: its
 // files, and what git and the process table said. It changes exactly when any of that
 // changes. The Verify command and the requested grade are not part of it. It is "" for
-// any other run.
+// any other run, and if a run is held.
 func (j *Judgement) Digest(r *reprise.Run) string {
 	if !j.watch || !r.State.Open() {
 		return ""

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/convention"
@@ -29,7 +30,7 @@ type Lost struct {
 }
 
 // LostOf reads a run's journal and reports whether its files should exist and do not; nil
-// if not.
+// if not. A beginning that was cut off does not count, since nothing of it was done.
 func LostOf(store *durable.Store, ref reprise.Ref) (*Lost, error) {
 	return lostIn(store, journal.Name(ref))
 }
@@ -40,11 +41,23 @@ func lostIn(store *durable.Store, name string) (*Lost, error) {
 		return nil, err
 	}
 	life := journal.LifeOf(account.Entries)
+	snaps := func() []durable.Snapshot {
+		list, _ := store.Snapshots() // an unreadable one says nothing
+		return list
+	}
+	if life.Run.Path == "" && len(account.Entries) > 0 {
+		// Another program began it, and an earlier version, which took a snapshot first,
+		// resumed it.
+		life.Run = placeIn(snaps(), name)
+	}
 	// A journal counts only for its own run.
 	if life.Run.Path == "" || journal.Name(life.Run) != name || !filepath.IsLocal(filepath.FromSlash(life.Run.Path)) {
 		return nil, nil
 	}
-	if !life.Open {
+	if !life.Open && (life.Restored == "" || !slices.ContainsFunc(snaps(), func(s durable.Snapshot) bool { return s.ID == life.Restored && journal.Holds(&s, life.Run) })) {
+		return nil, nil
+	}
+	if b := lastBeginning(account.Entries); b.Open() {
 		return nil, nil
 	}
 	if there, err := isThere(store, life.Run); there || err != nil {
@@ -73,8 +86,21 @@ func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
 	return slices.ContainsFunc(refs, func(have reprise.Ref) bool { return have.Path == ref.Path }), nil
 }
 
+// placeIn finds the run of a journal among those that have snapshots.
+func placeIn(snaps []durable.Snapshot, name string) reprise.Ref {
+	for _, s := range slices.Backward(snaps) {
+		for _, r := range s.Runs {
+			ref := reprise.Ref{Layout: r.Layout, ID: r.ID, Path: r.Path}
+			if journal.Name(ref) == name {
+				return ref
+			}
+		}
+	}
+	return reprise.Ref{}
+}
+
 // addLost lists the runs that the journals know and that have no files. It only reads.
-func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry) []*reprise.Run {
+func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry, held *Held) []*reprise.Run {
 	store, last := ours.store, ours.entries
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if ev := last[name].Event; journal.Over(&ev) {
@@ -84,10 +110,10 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 			continue
 		}
 		l, err := lostIn(store, name)
-		if err != nil {
+		if err != nil && !slices.Contains(mayBegin, last[name].Event.Kind) { // addRenewed reports these
 			res.report(journalProblem(name, err))
 		}
-		if err != nil || l == nil || slices.ContainsFunc(runs, l.isCopy) {
+		if err != nil || l == nil || held.is(l.Ref) || slices.ContainsFunc(runs, l.isCopy) {
 			continue
 		}
 		i := slices.IndexFunc(entries, func(e convention.Entry) bool { return e.Name() == l.Ref.Layout })
@@ -133,14 +159,6 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
 	if away := PutAway(store, of, l.Ref, journal.Fold(l.account.Entries)); away != nil {
-		if q := l.asked(); q != nil && away.State == reprise.Complete {
-			away.State, away.Reason, away.Options = reprise.Waiting, "it waits for an answer: "+q.Text, nil
-			_, from, back, _ := movedAway(store, of, l.Ref)
-			away.Report(reprise.Finding{
-				Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: away.ID, Source: reprise.Source{File: away.Path}, Message: away.Reason,
-				Hint: fmt.Sprintf("`mv %s %s` puts it back", reprise.Pasted(from, "FROM"), reprise.Pasted(back, "TO")),
-			})
-		}
 		if away.State == reprise.Complete {
 			return nil
 		}
@@ -149,7 +167,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	if then, err := reprise.Load(lay, store, l.Ref); err == nil && then.State == reprise.Complete && l.owes() {
 		return then // its layout takes it for over by what a rejected attempt left
 	}
-	if made, err := journal.Rebuild(ctx, store, l.Ref); err == nil {
+	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
 		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
 			if !run.State.Open() && len(l.doubts()) == 0 {
@@ -193,19 +211,6 @@ func (l *Lost) doubts() []reprise.Event {
 		events[i] = l.account.Entries[i].Event
 	}
 	return reprise.Doubts(events)
-}
-
-// asked gives the question that is open, nil if none is.
-func (l *Lost) asked() (open *reprise.Event) {
-	for i := range l.account.Entries {
-		switch ev := &l.account.Entries[i].Event; {
-		case ev.Kind == reprise.QuestionAsked:
-			open = ev
-		case open != nil && ev.Question == open.Question:
-			open = nil
-		}
-	}
-	return open
 }
 
 // owes reports whether the last attempt at a step was not accepted.
@@ -263,12 +268,6 @@ func movedAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) (to reprise.Ref
 	return refs[0], refs[0].Path, ref.Path, true
 }
 
-// Moved gives a run in the place where it was put away, if it is not where it was.
-func Moved(fsys fs.FS, of convention.Entry, ref reprise.Ref) (to reprise.Ref, ok bool) {
-	to, _, _, ok = movedAway(fsys, of, ref)
-	return to, ok
-}
-
 // beside reports whether a file was moved, under its name, to a folder beside it or beside
 // its own.
 func beside(was, now string) bool {
@@ -298,6 +297,35 @@ func wereFinished(names []string) string {
 		return fmt.Sprintf("%d steps were finished", n)
 	}
 	return strings.Join(names, ", ") + " were finished"
+}
+
+// tellShrunk reports the tasks that were open when the run was last worked on and that its
+// list, all of it closed, no longer has: it was cut off, or somebody removed them. Who
+// committed the list as it is meant that.
+func (v *View) tellShrunk(git *reprise.Git) {
+	r := v.Run
+	if r.Kind != reprise.KindTasks || r.State != reprise.Complete {
+		return
+	}
+	if git != nil {
+		if _, known := git.ContentAt(r.Path); known && git.Unchanged(r.Path, time.Time{}) {
+			return
+		}
+	}
+	var names []string
+	for _, l := range v.History.Listed {
+		part := func(s reprise.Step) bool { return s.ID == l.ID || strings.HasPrefix(s.ID, l.ID+".") }
+		if !slices.ContainsFunc(r.Steps, part) {
+			names = append(names, l.ID)
+		}
+	}
+	if len(names) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "open when it was last worked on, and no longer in the list: " + strings.Join(names, ", "),
+			Hint:    "put back what is missing; if it was removed on purpose, commit the list as it is",
+		})
+	}
 }
 
 // tellLost finds what the journal accepted and the files do not show. The engine uses the
@@ -348,10 +376,23 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 	}
 }
 
+// tellOwnCopies plays down that the copies of a plan differ where nothing but we wrote them.
+func (v *View) tellOwnCopies(s *Scope) {
+	for i := range v.Run.Findings {
+		if f := &v.Run.Findings[i]; f.Code == reprise.CodePlanCopies && s.account != nil && s.account.Wrote(f.Source.File) && s.account.Untouched(s.Store) {
+			f.Severity = reprise.Info
+		}
+	}
+}
+
 // forgotten lists finished steps that a run no longer has because some of its files are
 // gone: they would be planned and done again.
 func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, ends []journal.Entry) (out []string) {
-	made, err := journal.Rebuild(ctx, store, r.Ref)
+	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
+	if err != nil {
+		return nil // recallJournals reports it
+	}
+	made, err := account.Rebuild(ctx, store, l, r.Ref)
 	if err != nil {
 		return nil // repair reports it
 	}

@@ -3,7 +3,10 @@ package project
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +33,17 @@ func Measure(fsys fs.FS, r *reprise.Run) string {
 	}
 	sum := func(part examine.Part) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
 	return fmt.Sprint(sum(examine.CriteriaPart), " ", sum(examine.ScopePart), " ", n)
+}
+
+// FewerThan reports whether a measure has fewer criteria than another one.
+func FewerThan(now, was string) bool {
+	after, before := strings.Fields(now), strings.Fields(was)
+	if len(after) < 3 || len(before) < 3 {
+		return false // an earlier version did not count them
+	}
+	n, err := strconv.Atoi(after[2])
+	had, failed := strconv.Atoi(before[2])
+	return err == nil && failed == nil && n < had
 }
 
 // measured returns the acceptance criteria and the scope of a document, and on how many
@@ -68,19 +82,6 @@ func measured(fsys fs.FS, name string) (text map[examine.Part]string, criteria i
 		}
 	}
 	return text, criteria
-}
-
-// TookCriteria tells that a step which was not to write the acceptance criteria of a run left fewer of
-// them than it began with: nobody would miss them later. It is "" otherwise.
-func TookCriteria(before, now fs.FS, ref reprise.Ref, step string) string {
-	if !ref.Kind.Facts().Document || WritesStory(step) {
-		return ""
-	}
-	_, had := measured(before, ref.Path)
-	if text, has := measured(now, ref.Path); text == nil || has >= had {
-		return ""
-	}
-	return "it left " + ref.Path + " with fewer acceptance criteria than it began with"
 }
 
 func plainWords(text string) string {
@@ -185,8 +186,9 @@ func younger(dir string, fsys fs.FS, r *reprise.Run, began time.Time, attempt *r
 
 // lastHeard returns when an attempt last wrote to its log, or when it was started.
 func lastHeard(dir string, ref reprise.Ref, began time.Time, attempt *reprise.Event) time.Time {
-	if at := PrintedAt(dir, ref, began, attempt.Step, attempt.Attempt); at.After(attempt.At) {
-		return at
+	log, err := os.Stat(filepath.Join(dir, filepath.FromSlash(logOf(ref, began, attempt.Step, attempt.Attempt))))
+	if err == nil && log.ModTime().After(attempt.At) {
+		return log.ModTime()
 	}
 	return attempt.At // without a log there is no sign of life
 }

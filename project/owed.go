@@ -17,7 +17,8 @@ import (
 )
 
 // owed finds the steps whose last attempt was rejected although, because of what it left,
-// the files mark them done or no longer offer them. They are not done.
+// the files mark them done or no longer offer them. They are not done; one that was left out
+// after that is skipped. Files changed since then count as they are.
 func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 	if v.Changed != nil && v.Changed.Asks {
 		return // a person has yet to decide whether it is built again
@@ -33,23 +34,34 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 			v.notOver(id + ": " + why)
 			continue
 		}
+		if len(h.Rejected) == 0 && h.Owed == nil {
+			continue
+		}
+		if s := v.Run.Step(id); s != nil && s.Status == reprise.Done && ByPresence(s, h.Rejected) && untouched(fsys, h.Rejected) {
+			s.Status = reprise.Skipped
+		}
 		s, unaccepted := v.Run.Step(id), false
 		if s != nil {
 			unaccepted = s.Unaccepted()
 		}
 		whole := v.Run.Step(v.Run.Whole(id))
-		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || s == nil && whole != nil && whole.Status.Closed() {
+		if _, busy := v.AtWork[id]; busy || h.Owed == nil || h.Open != nil || s == nil && whole != nil && whole.Status.Closed() || !unaccepted && !untouched(fsys, h.Owed.Expect) {
 			continue
 		}
 		switch {
 		case unaccepted, s != nil && v.overtaken(fsys, book, id):
 			v.Run.Owed = append(v.Run.Owed, s.Unit(notAccepted))
-		case s == nil && v.still(h.Said) && !v.offers(fsys, book, id):
+		case s == nil && (len(h.Owed.Expect) > 0 || v.still(h.Said)) && !v.offers(fsys, book, id):
 			u := reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: notAccepted}
 			if h.First != nil {
 				u.Role = h.First.Actor // whoever gave the attempt up is not who does it
 			}
 			v.Run.Owed = append(v.Run.Owed, u)
+		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
+			if s.Status = reprise.Pending; h.Owed.Kind == reprise.StepFailed {
+				s.Status = reprise.Failed
+			}
+			v.Run.Owed = append(v.Run.Owed, s.Unit(notAccepted))
 		}
 		if len(v.Run.Owed) > 0 && (v.Run.State == reprise.Complete || v.still(h.Said)) {
 			v.notOver(id + ": " + notAccepted)
@@ -99,10 +111,21 @@ func (v *View) sentBack(fsys fs.FS, book reprise.Playbook) {
 }
 
 // explained reports whether the journal knows where it comes from that the files call a step
-// done: its end is on record here.
+// done: its end is on record here, or it was open when an attempt began that was not accepted
+// and may have written it.
 func (v *View) explained(id string) bool {
-	s := v.Run.Step(id)
-	return s != nil && (s.Claimed || s.Ended > 0)
+	if s := v.Run.Step(id); s != nil && (s.Claimed || s.Ended > 0) {
+		return true
+	}
+	if !slices.ContainsFunc(v.History.Listed, func(l reprise.Listed) bool { return l.ID == id }) {
+		return false
+	}
+	for _, h := range v.History.Steps {
+		if h.Open != nil || h.Owed != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // notOver opens a run that its files call over, and drops what they say of that.
@@ -115,7 +138,7 @@ func (v *View) notOver(why string) {
 // endedSince reports whether only the files say that the run is over, although an attempt
 // has no recorded end: its agent may have written that.
 func (v *View) endedSince(open *reprise.Event) bool {
-	return (v.Run.State == reprise.Complete || v.Run.State == reprise.Stopped) && v.Run.State == v.Files.State &&
+	return !v.Own && (v.Run.State == reprise.Complete || v.Run.State == reprise.Stopped) && v.Run.State == v.Files.State &&
 		!slices.ContainsFunc(v.Events, func(ev reprise.Event) bool { return journal.Over(&ev) && !ev.At.Before(open.At) })
 }
 
@@ -148,6 +171,16 @@ func ByPresence(s *reprise.Step, expect []reprise.Expected) bool {
 		}
 	}
 	return false
+}
+
+// untouched reports whether files are as they were when an attempt was given up.
+func untouched(fsys fs.FS, files []reprise.Expected) bool {
+	for _, e := range files {
+		if now, err := HashIn(fsys, e.Path); err != nil || now != e.Before {
+			return false
+		}
+	}
+	return true
 }
 
 // HashIn returns the hash of a file in the project, see durable.HashOf, or zero if there is

@@ -68,6 +68,7 @@ type Result struct {
 	copies  map[*reprise.Run][]checkoutCopy // of the runs of this checkout in others
 	seen    survey
 	watch   bool
+	held    *Held // not to be loaded
 	// read holds, for each run, the files it was loaded from, with their hashes if watched.
 	mu   sync.Mutex
 	read map[*reprise.Run]map[string]string
@@ -80,7 +81,7 @@ type Result struct {
 // cannot be opened or a layout name is unknown; everything else is a finding.
 func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 	opts.time = newPatience(quickly)
-	res, runs, err := gatherRuns(ctx, dir, opts, false)
+	res, runs, err := gatherRuns(ctx, dir, opts, false, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +96,8 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 }
 
 // gatherRuns finds and loads the runs of a folder and of the other checkouts of its
-// repository, in no particular order. The caller closes the files.
-func gatherRuns(ctx context.Context, dir string, opts Options, watch bool) (res *Result, runs []*reprise.Run, err error) {
+// repository, in no particular order. The held run is not loaded. The caller closes the files.
+func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held *Held) (res *Result, runs []*reprise.Run, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, err
@@ -115,7 +116,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool) (res 
 		}
 	}()
 	res = &Result{
-		Root: root, entries: entries, watch: watch, files: fsys,
+		Root: root, entries: entries, watch: watch, held: held, files: fsys,
 		read: map[*reprise.Run]map[string]string{}, copies: map[*reprise.Run][]checkoutCopy{}, said: map[reprise.Ref]string{},
 	}
 	jobs := res.find(fsys, entries)
@@ -133,15 +134,19 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool) (res 
 		}
 	}
 	told := ours != nil && ours.err == nil // recallJournals reports what is wrong with it
+	if told {
+		runs = res.addRenewed(ctx, ours, runs, entries)
+	}
 	if runs, err = res.restore(ctx, fsys, ours, runs, opts); err != nil {
 		return nil, nil, err
 	}
+	res.held = nil // other checkouts have their own files under the same names
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	if told {
-		runs = res.addLost(ctx, ours, runs, entries)
+		runs = res.addLost(ctx, ours, runs, entries, held)
 	}
 	placed(root, runs)
 	res.Skipped = fsys.Skipped()
@@ -295,6 +300,9 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, jobs []job, opts Opt
 // loadOne loads a run. If a layout fails, for whatever reason, only that run's details
 // are lost, not the list.
 func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
+	if res.held.is(j.ref) {
+		return res.held.Run.Clone()
+	}
 	fsys := &watched{FS: files, hash: res.watch, hashes: map[string]string{}}
 	defer func() {
 		fsys.mu.Lock() // a reader that nobody waits for may still note some

@@ -105,7 +105,7 @@ func (v *View) namedInDropped(git *reprise.Git, begun time.Time) (steps []string
 // attempts made from here, the journal knows the outcome. Commits for a list that is no
 // longer here count if all the steps they name are also in this one.
 func (v *View) namedInCommits(git *reprise.Git, peers []*reprise.Run, begun time.Time) (steps map[string][]string, order []string, origin string) {
-	r, ours := v.Run, map[string]bool{reprise.TrailerLife(v.History.Began): true, "": len(v.Events) > 0}
+	r, ours := v.Run, map[string]bool{reprise.TrailerLife(v.History.Began): true}
 	for _, ev := range v.Events {
 		if ev.Kind == reprise.RunStarted {
 			ours[reprise.TrailerLife(ev.At)] = true
@@ -139,7 +139,7 @@ func (v *View) namedInCommits(git *reprise.Git, peers []*reprise.Run, begun time
 		found := []string{traced[c.Hash]}
 		for _, value := range c.Steps {
 			run, step, life, _, ok := reprise.TrailerStep(value)
-			if ok && (r.Trails(run) && !ours[life] || former[run]) {
+			if ok && (run == reprise.TrailerWord(r.ID) && !ours[life] || former[run]) {
 				found = append(found, open[step])
 				if why := madeFor(c, r, peers, former[run]); open[step] != "" && branch == "" && why != "" {
 					origin = why
@@ -168,7 +168,7 @@ func (v *View) former(git *reprise.Git, peers []*reprise.Run) map[string]bool {
 	}
 	for _, p := range peers {
 		if p.Gone() == nil {
-			out[reprise.TrailerWord(p.ID)], out[p.LogName()] = false, false
+			out[reprise.TrailerWord(p.ID)] = false
 		}
 	}
 	subjects := map[string]bool{}

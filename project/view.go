@@ -1,8 +1,10 @@
 package project
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -23,8 +25,11 @@ type View struct {
 	// files alone say; it is never changed.
 	Run, Files *reprise.Run
 	// Events are those of the journal, History their summary.
-	Events   []reprise.Event
-	History  *journal.History
+	Events  []reprise.Event
+	History *journal.History
+	// Own says that the run was begun here and no one else may change its steps: only the
+	// journal says what is done.
+	Own      bool
 	Observed reprise.Observed
 	// AtWork are the steps that the holder of the view is working on.
 	AtWork map[string]reprise.Assignment
@@ -45,6 +50,7 @@ type View struct {
 	Decision reprise.Decision
 	Now      time.Time
 
+	files   fs.FS                  // as resuming brings them up to the journal; nil if as they are
 	canSkip func(step string) bool // whether the files can record that a step is skipped
 }
 
@@ -54,6 +60,7 @@ type Record struct {
 	Events   []reprise.Event   // all that are on record
 	History  *journal.History  // what they add up to
 	Findings []reprise.Finding // how its files relate to its journal
+	Own      bool              // see View
 }
 
 // Scope says where a view is built and how closely the run is looked at.
@@ -83,6 +90,14 @@ type Scope struct {
 	last    reprise.Source                                // where the last event is
 }
 
+// upTo returns the files as resuming brings them up to the journal.
+func (v *View) upTo(now fs.FS) fs.FS {
+	if v.files != nil {
+		return v.files
+	}
+	return now
+}
+
 // entries returns the events of a view with their sources, as far as known.
 func (s *Scope) entries(v *View) []journal.Entry {
 	if s.account != nil {
@@ -109,7 +124,7 @@ func NewView(ctx context.Context, rec Record, s Scope) *View {
 
 func newView(rec Record, s Scope) *View {
 	v := &View{
-		Run: rec.Run, Files: rec.Run, Events: rec.Events, History: rec.History,
+		Run: rec.Run, Files: rec.Run, Events: rec.Events, History: rec.History, Own: rec.Own,
 		AtWork: s.AtWork, Parked: s.Parked, Choice: s.Choice, Now: s.Observed.Now,
 	}
 	if v.History == nil {
@@ -131,13 +146,19 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	if book, ok := book.(reprise.Aimer); ok {
 		book.Aim(s.Files, v.Run)
 	}
+	if s.account != nil {
+		tellGone(s.Store, s.account, v.Run)
+	}
 	v.tellNoted(s.last)
 	v.tellLost(ctx, s)
+	v.tellOwnCopies(s)
 	v.tellChanged(s)
-	v.tellLanded()
+	v.tellLanded(s)
+	v.tellOverwritten(s.Files)
 	v.Doubts = doubts(v)
 	v.lapse()
 	v.tellNotReady()
+	v.tellUnseen(s.Files)
 	v.owed(s.Files, book)
 	v.tellSpent(s, book)
 	for i := range v.Run.Next {
@@ -161,6 +182,40 @@ func aim(now, files fs.FS, r *reprise.Run, past map[string][]reprise.Version) {
 	}
 	r.Lose(r.Path, "its earlier versions in git were "+reprise.NotInTime+", so where it continues is unknown", "`git log -p -- "+reprise.Pasted(r.Path, "FILE")+"` shows them")
 	r.Doubt()
+}
+
+// putBack reports whether a run was begun here and no one else may change its steps. If
+// something else changed them, the run becomes what resuming, which puts them back, would
+// make it, and a finding says so.
+func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History) (own bool) {
+	l := convention.Find(r.Layout)
+	if l == nil || r.State == reprise.Unreadable && r.Gone() != nil {
+		return false
+	}
+	file, content, own, stands := hist.Defined(l, r.Ref)
+	if !stands {
+		return own
+	}
+	have, err := fs.ReadFile(store, file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(have, content) {
+		return own // a missing file is handled elsewhere
+	}
+	dry := durable.NewDryRun(store)
+	if err == nil {
+		err = dry.Apply(ctx, []reprise.Edit{{Path: file, Base: reprise.HashOf(have), Content: content}})
+	}
+	var then *reprise.Run
+	if err == nil {
+		then, err = reprise.Load(l, dry, r.Ref)
+	}
+	f := journal.StepsChanged(r.Ref, file)
+	if err != nil {
+		f.Severity, f.Message = reprise.Blocking, f.Message+", and it cannot be restored: "+err.Error()
+	} else {
+		become(r, then)
+	}
+	r.Report(f)
+	return own
 }
 
 // takenUp are the last events of an engine that was about to start a run's first step and
@@ -192,16 +247,19 @@ func dropped(events []reprise.Event) bool {
 
 // recall applies events to a run, without questions that lapsed. Recorded work counts as
 // activity even if the files cannot express it: some keep only a day, some nothing about
-// most steps.
+// most steps. For an own run only the journal says what was done.
 func (v *View) recall(s *Scope) {
-	r, n := v.Run, len(v.Events)
+	r, n, recall := v.Run, len(v.Events), (*reprise.Run).Recall
+	if v.Own {
+		recall = (*reprise.Run).RecallOwn
+	}
 	events := v.Events
 	if s.lapsed != nil && slices.ContainsFunc(events, func(ev reprise.Event) bool { return strings.HasPrefix(ev.Question, journal.BudgetPrefix) }) {
 		told := v.Files.Clone()
-		told.Recall(events)
+		recall(told, events)
 		events = append(slices.Clip(events), s.lapsed(s.Store, &Record{Run: told, History: v.History})...)
 	}
-	if r.Recall(events); n == 0 {
+	if recall(r, events); n == 0 {
 		return
 	}
 	r.Dates = append(slices.Clip(r.Dates), reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
@@ -233,12 +291,20 @@ func (v *View) tellNoted(source reprise.Source) {
 // judge compares the run with what was observed, runs the checks and decides.
 func (v *View) judge(s *Scope) {
 	v.Observed = s.Observed
-	v.Run.Doubt()
+	v.doubt()
 	if s.Checks != 0 {
 		grade.New(v.Observed).Run(v.Run)
 		examine.Apply(v.Run, v.Observed, s.Checks)
 	}
 	v.decide(s.Policy)
+}
+
+// doubt makes unknown what an unread file could describe. For an own run the journal says
+// what was done.
+func (v *View) doubt() {
+	if !v.Own {
+		v.Run.Doubt()
+	}
 }
 
 // decide sets the decision about the run.
@@ -296,10 +362,11 @@ func wordAlone(hist *journal.History, r *reprise.Run) map[string]bool {
 	return out
 }
 
-// tellLanded adds to an open run how the ends of its steps were accepted here.
-func (v *View) tellLanded() {
+// tellLanded adds to an open run how the ends of its steps were accepted here, which of
+// their outputs are gone, and which work is waiting to be committed.
+func (v *View) tellLanded(sc *Scope) {
 	r, hist := v.Run, v.History
-	r.Proven = hist.Proven
+	r.Proven, r.Found, r.Recorded = hist.Proven, hist.Found, hist.Recorded
 	if hist.Started {
 		r.Life, r.Began = reprise.TrailerLife(hist.Began), hist.Began
 	}
@@ -307,7 +374,7 @@ func (v *View) tellLanded() {
 		return
 	}
 	v.tellCommitted()
-	works, alone := workOf(hist, r), wordAlone(hist, r)
+	needs, works, alone := r.Kind.Facts().Needs, workOf(hist, r), wordAlone(hist, r)
 	accepted := make([]reprise.Acceptance, 0, min(len(hist.Steps), len(r.Steps))) // one allocation for thousands
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -317,6 +384,9 @@ func (v *View) tellLanded() {
 				continue
 			}
 			h = &journal.StepHistory{}
+		}
+		if h.Held != nil {
+			s.Held = h.Held.Text
 		}
 		work := works[s.ID]
 		if h.Accepted == nil && len(work) == len(h.Work) && !alone[s.ID] || s.Status != reprise.Done {
@@ -335,5 +405,27 @@ func (v *View) tellLanded() {
 		a.WordAlone = alone[s.ID]
 		accepted = append(accepted, a)
 		s.Accepted = &accepted[len(accepted)-1]
+		if !needs {
+			continue // nothing says who needs a step's output
+		}
+		for _, e := range h.Made {
+			if strings.HasPrefix(e.Path, r.Path+"/") {
+				continue // a file of the run itself
+			}
+			info, err := fs.Stat(sc.Files, e.Path)
+			switch {
+			case err == nil && info.Mode().IsRegular() && info.Size() == 0 && slices.Contains(h.Filled, e.Path):
+				s.Accepted.Emptied = append(s.Accepted.Emptied, e.Path)
+			case isUnread(sc.Files, e.Path, info, err):
+				s.Accepted.Unread = append(s.Accepted.Unread, e.Path)
+			case sc.replaced(e.Path, info, err, hist.Stands[e.Path]):
+				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
+			}
+		}
+	}
+	for i := range r.Next {
+		if s := r.Step(r.Next[i].ID); s != nil && s.Held != "" {
+			r.Next[i].Reason = "it was finished; its work only needs to be committed"
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // What a person answered is the person's, whatever file it stands in. An undo takes the
-// files back and keeps the answers: they are written once more, into the files as they
+// files back and keeps the answers: they are recorded once more, in the files as they
 // are then.
 
 // answer is what a person answered since a snapshot.
@@ -76,7 +76,7 @@ func answersSince(store *durable.Store, snap *durable.Snapshot, runs []*reprise.
 	return out, nil
 }
 
-// answerAgain writes answers to questions that are open again.
+// answerAgain records answers to questions that are open again.
 func answerAgain(ctx context.Context, t Tender, store *durable.Store, answers []answer) error {
 	for _, a := range answers {
 		_, now, err := load(store, a.run)
@@ -86,8 +86,12 @@ func answerAgain(ctx context.Context, t Tender, store *durable.Store, answers []
 		if q := now.Question(a.ev.Question); a.goes || q == nil || q.Answered {
 			continue
 		}
+		j, err := caughtUp(ctx, store, now)
+		if err != nil {
+			return err
+		}
 		a.ev.At = t.Now
-		if _, err := apply(ctx, store, now, a.ev); err != nil {
+		if _, err := j.Record(ctx, a.ev); err != nil {
 			return fmt.Errorf("keep your answer to %s: %w", a.ev.Question, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/journal"
 	"reprise/project"
 	"reprise/worktree"
 )
@@ -98,9 +99,22 @@ func (t Tender) Undo(ctx context.Context, id string, c UndoChoice) (*durable.Und
 	if err != nil {
 		return nil, err
 	}
-	others, err := t.holdTouched(ctx, store, snap)
+	others, runs, err := t.holdTouched(ctx, store, snap)
 	defer others.release()
 	if err != nil {
+		return nil, err
+	}
+	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: restoredTo(id), Until: snap.At}
+	var told func(log string) bool
+	if !c.All {
+		told = func(log string) bool { return isOf(snap, log) }
+		runs = slices.DeleteFunc(runs, func(r *reprise.Run) bool { return !told(journal.Name(r.Ref)) })
+	}
+	doubts, err := plan.doubts(ctx, store, snap, told)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, told, doubts)); err != nil {
 		return nil, err
 	}
 	o := plan.options(c)
@@ -129,15 +143,16 @@ func (t Tender) Undo(ctx context.Context, id string, c UndoChoice) (*durable.Und
 // restoredTo is the text of the event that tells which snapshot is brought back.
 func restoredTo(id string) string { return "snapshot " + id }
 
-// holdTouched takes the leases of the other projects that an undo changes files of.
-func (t Tender) holdTouched(ctx context.Context, store *durable.Store, snap *durable.Snapshot) (neighbours, error) {
+// holdTouched takes the leases of the other projects that an undo changes files of,
+// and gives the runs of this one.
+func (t Tender) holdTouched(ctx context.Context, store *durable.Store, snap *durable.Snapshot) (neighbours, []*reprise.Run, error) {
 	back, appeared, err := store.PlanUndo(ctx, snap)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	names := slices.Concat(back, appeared)
 	for _, r := range res.Runs {
@@ -149,5 +164,6 @@ func (t Tender) holdTouched(ctx context.Context, store *durable.Store, snap *dur
 			names = append(names, path.Join(r.Checkout.Path, r.Path))
 		}
 	}
-	return t.holdAround(ctx, store.Dir(), names)
+	held, err := t.holdAround(ctx, store.Dir(), names)
+	return held, res.Runs, err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // CleanPlan is what giving up a run would do: statuses left in the middle are
-// reset, the state is archived, and the journal of a run that has one says so.
+// reset, the state is archived, and both are logged.
 type CleanPlan struct {
 	Run *reprise.Run
 	// Resets are the steps whose transitional status is taken back, Diff what
@@ -66,7 +66,11 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 		plan.Archive, plan.Ends, plan.Refused, plan.Hint, plan.Live = "", false, f.Message, e.Hint(), e.Live()
 		return plan, nil
 	}
-	dry := durable.NewDryRun(store)
+	there, err := begun(ctx, store, r)
+	if err != nil {
+		return nil, err
+	}
+	dry := durable.NewDryRun(there)
 	for _, ev := range Resets(r, t.Now) {
 		edits, err := record(dry, r, ev)
 		if err != nil {
@@ -82,6 +86,20 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	}
 	plan.Diff = dry.Diff()
 	return plan, nil
+}
+
+// begun shows a store as it will be once a run has begun whose beginning was cut off;
+// any other is there.
+func begun(ctx context.Context, store *durable.Store, r *reprise.Run) (reprise.Store, error) {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := project.BeginningOf(store, r.Ref)
+	if err != nil || !b.Behind(store) {
+		return store, err
+	}
+	return b.Play(ctx, store, l)
 }
 
 // Resets are the events that take transitional statuses of a run back when it is
@@ -102,15 +120,6 @@ func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 
 // within reports whether a name is that of a file or folder, or of something in it.
 func within(name, of string) bool { return name == of || strings.HasPrefix(name, of+"/") }
-
-// apply writes what an event means into the files of a run.
-func apply(ctx context.Context, store *durable.Store, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
-	edits, err := record(store, r, ev)
-	if err != nil || len(edits) == 0 {
-		return nil, err
-	}
-	return edits, store.Apply(ctx, edits)
-}
 
 // record asks the run's layout what an event means, as the files stand in store.
 func record(store reprise.Store, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
@@ -133,7 +142,7 @@ type Cleaned struct {
 }
 
 // Clean gives up a run as planned: a snapshot first, then the resets, then the
-// note in its journal, then the archive.
+// journal, then the archive.
 func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 	if plan.Refused != "" {
 		return nil, fmt.Errorf("clean %s: %s", plan.Run.ID, plan.Refused)
@@ -143,6 +152,10 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 		return nil, err
 	}
 	defer store.Release()
+	// What the journal alone tells is to be in the snapshot, too.
+	if _, err := caughtUp(ctx, store, plan.Run); err != nil {
+		return nil, err
+	}
 	snapshot, err := Keep(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID)
 	if err != nil {
 		return nil, err
@@ -152,14 +165,19 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 	return done, err
 }
 
-// GiveUp resets statuses that a run left in the middle and archives its state, which its journal
-// is told first. The lease must be held; what is given up should be in a snapshot already.
+// GiveUp resets statuses that a run left in the middle and archives its state,
+// both in the journal first. The lease must be held; what is given up should be
+// in a snapshot already.
 //
 // If the process dies here, giving it up again comes to the same end.
 func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.Time) (*Cleaned, error) {
 	done := &Cleaned{}
+	j, err := caughtUp(ctx, store, r)
+	if err != nil {
+		return done, err
+	}
 	for _, ev := range Resets(r, now) {
-		edits, err := apply(ctx, store, r, ev)
+		edits, err := j.Record(ctx, ev)
 		if err != nil {
 			return done, err
 		}
@@ -171,12 +189,11 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 	if kept && r.Gone() == nil {
 		return done, nil
 	}
-	why := "the state was archived"
+	note := reprise.Event{Kind: reprise.RunStopped, At: now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}
 	if kept {
-		why = "its files are gone"
+		note.Text = "its files are gone"
 	}
-	err := journal.GiveUp(store, r.Ref, why, now)
-	if err != nil || kept {
+	if err := j.Note(note); err != nil || kept {
 		return done, err
 	}
 	done.Archived, err = store.Archive(r.Path)
@@ -184,4 +201,18 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 		return done, nil // it was begun, and nothing of it is there yet
 	}
 	return done, err
+}
+
+// caughtUp opens the journal of a run and brings its files up to it.
+func caughtUp(ctx context.Context, store *durable.Store, r *reprise.Run) (*journal.Journal, error) {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, err
+	}
+	j, err := journal.Open(store, l, r.Ref)
+	if err != nil {
+		return nil, err
+	}
+	_, err = j.CatchUp(ctx)
+	return j, err
 }

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/project"
 )
 
@@ -37,8 +39,14 @@ func (e *ElsewhereError) Hint() string {
 // Live reports whether the run is being worked on right now.
 func (e *ElsewhereError) Live() bool { return e.Finding.Code == reprise.CodeLiveOwner }
 
-// neighbours are the other state folders whose leases are held beside the project's own.
-type neighbours []*durable.Store
+// neighbour is another state folder whose lease is held beside the project's own.
+type neighbour struct {
+	store *durable.Store
+	above bool // it is that of a folder above the project
+}
+
+// neighbours are they all.
+type neighbours []neighbour
 
 // holdAround takes the lease of every other project that one of the names lies in:
 // those above this one and those on the way down. None of it is worked on then. The
@@ -63,7 +71,8 @@ func (t Tender) holdAround(ctx context.Context, root string, names []string) (he
 			if err != nil {
 				return held, err
 			}
-			held = append(held, store)
+			in, err := filepath.Rel(dir, root)
+			held = append(held, neighbour{store, err == nil && filepath.IsLocal(in)})
 			report, err := store.Take(ctx)
 			if err != nil {
 				return held, fmt.Errorf("take the project %s, which has files in common: %w", dir, err)
@@ -77,7 +86,27 @@ func (t Tender) holdAround(ctx context.Context, root string, names []string) (he
 // release gives the leases back.
 func (n neighbours) release() (err error) {
 	for _, one := range n {
-		err = errors.Join(err, one.Release())
+		err = errors.Join(err, one.store.Release())
 	}
 	return err
+}
+
+// restored tells the journals of the neighbours that an earlier state is about to be
+// brought back: all of those below, and of those above the ones of our runs.
+func (n neighbours) restored(root string, runs []*reprise.Run, ev reprise.Event) error {
+	for _, one := range n {
+		at, err := filepath.Rel(one.store.Dir(), root)
+		if err != nil {
+			return err
+		}
+		ours := func(log string) bool {
+			return !one.above || slices.ContainsFunc(runs, func(r *reprise.Run) bool {
+				return journal.Placed(log, reprise.Ref{Layout: r.Layout, Path: path.Join(filepath.ToSlash(at), r.Path)})
+			})
+		}
+		if err := journal.Restored(one.store, ev, ours, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }

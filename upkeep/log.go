@@ -1,7 +1,6 @@
 package upkeep
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 
@@ -26,10 +25,10 @@ func (t Tender) Log(r *reprise.Run) (*History, error) {
 		return nil, err
 	}
 	name, err := project.JournalOf(store, r)
-	if err != nil {
+	if name == "" || err != nil {
 		return &History{Run: r}, err
 	}
-	return history(store, cmp.Or(name, journal.Name(r.Ref)), r)
+	return history(store, name, r)
 }
 
 // LogOf reads the journal of a run that is no longer there, because it was archived, by
@@ -40,11 +39,10 @@ func (t Tender) LogOf(id string) (*History, error) {
 		return nil, err
 	}
 	names, err := journal.Logs(store)
-	older, err2 := store.Logs()
-	if err = errors.Join(err, err2); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	for _, name := range append(names, older...) {
+	for _, name := range names {
 		layout, _, _ := strings.Cut(name, "-")
 		if ref := (reprise.Ref{Layout: layout, ID: id}); journal.Names(name, ref) {
 			return history(store, name, &reprise.Run{Ref: ref})
@@ -56,13 +54,7 @@ func (t Tender) LogOf(id string) (*History, error) {
 func history(store *durable.Store, name string, r *reprise.Run) (*History, error) {
 	h := &History{Run: r}
 	var err error
-	h.Entries, _, err = journal.Read(store, name)
-	if len(h.Entries) == 0 && err == nil { // of an older build, or nothing
-		var account *journal.Account
-		account, err = journal.ReadOlder(store, name)
-		h.Entries = account.Entries
-	}
-	if errors.As(err, &h.Damage) {
+	if h.Entries, _, err = journal.Read(store, name); errors.As(err, &h.Damage) {
 		err = nil
 	}
 	return h, err

@@ -24,7 +24,8 @@ type UndoPlan struct {
 	// Commits are those that HEAD no longer has afterwards, the newest first.
 	Commits []reprise.Commit
 	// AtWork are those of the files above that count as the run's for no other reason than
-	// that its merge changed them. Someone who worked on its branch may have done that.
+	// that they were changed while its agents were at work. Someone who worked in the same
+	// folder at that time may have changed them.
 	AtWork []string
 	// Moves are what becomes of branches and checkouts, as sentences.
 	Moves []string
@@ -41,6 +42,22 @@ type UndoPlan struct {
 	stateOnly bool
 }
 
+// LeftError tells that what an undo would take back is on a branch that is not checked out.
+type LeftError struct{ Snapshot, Branch string }
+
+// Error implements error.
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("undo %s: the run's work is on %s, which is not checked out", e.Snapshot, e.Branch)
+}
+
+// Hint says what a person can do.
+func (e *LeftError) Hint() string {
+	return fmt.Sprintf("check it out first: `git checkout %s`", reprise.Pasted(e.Branch, "BRANCH"))
+}
+
+// Outcome tells that it has to be resolved first.
+func (e *LeftError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // UndoChoice is what a person wants of an undo.
 type UndoChoice struct {
 	// All undoes what others than the runs changed, too.
@@ -55,8 +72,16 @@ type UndoChoice struct {
 type Kept struct {
 	Path string
 	Too  bool // the run changed it as well
+	// Maybe tells that an attempt that was cut off may have changed it: it was changed
+	// before the run was resumed.
+	Maybe bool
 	// Asked tells that a person asked for it.
 	Asked bool
+	// Diff is what the run changed in it and is taken back, "" if the file stays as it is.
+	Diff string
+
+	merged []byte // its content then, nil if it stays as it is
+	told   bool   // what the run wrote there can be told from what others wrote
 }
 
 // String is the file, and why it matters.
@@ -64,17 +89,24 @@ func (k Kept) String() string {
 	switch {
 	case k.Asked:
 		return k.Path + ", as you asked"
+	case k.merged != nil:
+		return k.Path + ": only the run's own changes in it are undone"
 	case k.Too:
 		return k.Path + ", which the run changed too"
+	case k.Maybe:
+		return k.Path + ", which the attempt that was cut off may have changed"
 	}
 	return k.Path
 }
 
 // options is what an undo is told of the plan.
 func (p *UndoPlan) options(c UndoChoice) durable.UndoOptions {
-	o := durable.UndoOptions{Runs: p.now, All: c.All, As: c.As, Keep: map[string]bool{}, KeepHead: p.HeadStays != ""}
+	o := durable.UndoOptions{Runs: p.now, All: c.All, As: c.As, Keep: map[string]bool{}, Merged: map[string][]byte{}, KeepHead: p.HeadStays != ""}
 	for _, k := range p.Kept {
 		o.Keep[k.Path] = true
+		if k.merged != nil {
+			o.Merged[k.Path] = k.merged
+		}
 	}
 	if p.stateOnly {
 		o.New = p.Appeared
@@ -122,8 +154,15 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 	if err != nil {
 		return nil, err
 	}
+	if w.left != "" && !c.All {
+		return nil, &LeftError{Snapshot: snap.ID, Branch: w.left}
+	}
 	for _, c := range w.foreign {
-		plan.Others = append(plan.Others, fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject))
+		text := fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject)
+		if w.maybe[c.Hash] {
+			text += ", which may be the run's: it was made while an attempt was at work whose end says nothing of it"
+		}
+		plan.Others = append(plan.Others, text)
 	}
 	if err := plan.runs(ctx, t, store, w, back, appeared); err != nil {
 		return nil, err
@@ -137,10 +176,10 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 		return &plan, nil
 	}
 	plan.Missing = append(plan.Missing, w.unread...)
-	if plan.Back, err = plan.split(w, plan.spare(back, c.Keep)); err != nil {
+	if plan.Back, err = plan.split(ctx, w, plan.spare(back, c.Keep)); err != nil {
 		return nil, err
 	}
-	if plan.Appeared, err = plan.split(w, plan.spare(appeared, c.Keep)); err != nil {
+	if plan.Appeared, err = plan.split(ctx, w, plan.spare(appeared, c.Keep)); err != nil {
 		return nil, err
 	}
 	plan.HeadStays = w.headMoved
@@ -150,7 +189,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo reposit
 	if plan.HeadStays == "" {
 		plan.Commits = w.commits
 	}
-	return &plan, nil
+	return &plan, plan.takeBackAll(ctx, w)
 }
 
 // newState adds to what has appeared the files that the state of the snapshot's runs is kept in

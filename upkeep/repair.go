@@ -1,11 +1,13 @@
 package upkeep
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -128,7 +130,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git repositor
 	}
 	changes := len(plan.Mends) + len(plan.Leftovers)
 	planBranches(ctx, store, git, r, plan)
-	made, err := rebuild(ctx, store, r, plan)
+	made, err := rebuild(ctx, store, l, r, plan)
 	if err != nil {
 		return err
 	}
@@ -230,21 +232,83 @@ func goneFinding(r *reprise.Run) *reprise.Finding {
 	return &r.Findings[at]
 }
 
-// rebuild plans to make files of a run again that are gone; nil where there are none, or nothing can
-// be made of them, which the plan tells.
-func rebuild(ctx context.Context, store *durable.Store, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
-	_, err := journal.ReadAccount(store, journal.Name(r.Ref))
+// rebuild plans to write files of a run again that are gone or damaged, as its journal
+// tells them; nil where there are none, or nothing can be made of them. Of what is gone
+// the plan tells that; what is damaged, other ledgers may have.
+func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
+	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
 	if err != nil {
 		return nil, nil // the plan has the journal
 	}
+	now, err := reprise.Load(l, store, r.Ref) // r may tell it as the journal does
+	if err != nil {
+		return rebuildGone(ctx, store, account, l, r, plan)
+	}
+	now.Unread, now.Lost = append(now.Unread, r.Unread...), r.Lost
+	if names := damagedFiles(store, account, now); len(names) > 0 {
+		made, err := account.Rebuild(ctx, store, l, r.Ref, names...)
+		if err == nil && len(made.Other) == 0 && coverDamage(store, now, made) {
+			what := strings.Join(names, ", ") + " cannot be read as the journal wrote it"
+			plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: reprise.Mend{
+				What: what, From: made.From + "; later changes by other programs are lost", Edits: made.Edits,
+			}, Diff: made.Files.Diff()})
+			return made, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return rebuildGone(ctx, store, account, l, r, plan)
+}
+
+// damagedFiles are those of a run that are there, are damaged, and are not as its
+// journal wrote them. A file that may not be opened is not one of them: another content
+// would not help.
+func damagedFiles(store *durable.Store, account *journal.Account, r *reprise.Run) (out []string) {
+	names := slices.Clone(r.Unread)
+	for _, f := range r.Findings {
+		if isDamage(f) && !reprise.Unopened(f.Code) {
+			names = append(names, f.Source.File)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if account.Differs(store, r.Ref, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// coverDamage reports whether nothing that can still be read is lost with the rebuilt
+// files: what stood in a file is of no use, or is the beginning of the rebuilt one.
+func coverDamage(store *durable.Store, r *reprise.Run, made *journal.Rebuilt) bool {
+	for _, e := range made.Edits {
+		if e.Base.IsZero() || r.Restorable(e.Path) && !slices.Contains(r.Lost, e.Path) {
+			continue
+		}
+		have, err := store.ReadFile(e.Path)
+		if err != nil || !bytes.HasPrefix(e.Content, bytes.TrimRight(have, "\x00")) {
+			return false
+		}
+	}
+	return true
+}
+
+// rebuildGone plans to make files of a run again that are gone.
+func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Account, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
 	gone := goneFinding(r)
 	if gone == nil {
 		return nil, nil
 	}
 	f := *gone
-	made, err := journal.Rebuild(ctx, store, r.Ref)
+	made, err := account.Rebuild(ctx, store, l, r.Ref)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if err == nil && len(made.Other) > 0 {
+		// Half of a document must not look like the whole of it.
+		err = fmt.Errorf("agents or other programs wrote to %s, and the journal does not have that: restore it first, with whatever else they left there", strings.Join(made.Other, ", "))
 	}
 	if err != nil || len(made.Edits) == 0 {
 		if err != nil {

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -22,6 +23,17 @@ const maxStateFiles = 5000
 // must be held.
 func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
 	return keep(ctx, store, runs, note, nil, nil)
+}
+
+// KeepGoing is Keep before a run is resumed: nothing of it is moved away. Files
+// behind a link that its layout does not read are never written by us; they are left
+// as they are, and are no reason to refuse it.
+func KeepGoing(ctx context.Context, store *durable.Store, r *reprise.Run, note string) (string, error) {
+	aside, err := CanGoOn(store, r)
+	if err != nil {
+		return "", err
+	}
+	return keep(ctx, store, []*reprise.Run{r}, note, aside, nil)
 }
 
 func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string, aside []string, writes []durable.FileState) (string, error) {
@@ -68,6 +80,60 @@ func inCheckout(r durable.RunState, name string) string {
 		return ""
 	}
 	return path.Join(r.Checkout.State, rest)
+}
+
+// CanKeep tells why Keep would refuse to keep the state of a run: some of it lies
+// behind a link. It changes nothing.
+func CanKeep(store *durable.Store, r *reprise.Run) error {
+	if links := behindLinks(store, r); len(links) > 0 {
+		return links[0]
+	}
+	return nil
+}
+
+// behindLinks tells of the state files of a run that lie behind a link.
+func behindLinks(store *durable.Store, r *reprise.Run) (out []*durable.LinkError) {
+	for _, name := range stateFiles(store, r) {
+		if link, is := errors.AsType[*durable.LinkError](store.CanWrite(name)); is {
+			out = append(out, link)
+		}
+	}
+	return out
+}
+
+// CanGoOn tells why KeepGoing would refuse to keep the state of a run, and else which
+// of its files lie behind a link and are left alone. It changes nothing.
+func CanGoOn(store *durable.Store, r *reprise.Run) (aside []string, err error) {
+	links := behindLinks(store, r)
+	if links == nil {
+		return nil, nil
+	}
+	seen := &seeing{FS: store, names: map[string]bool{}}
+	if _, _, err := load(seen, r); err != nil {
+		return nil, err
+	}
+	for _, link := range links {
+		aside = append(aside, link.Path)
+		for name := range seen.names {
+			if within(name, link.Link) {
+				return nil, link
+			}
+		}
+	}
+	return aside, nil
+}
+
+// seeing knows which names were asked for. It can only be opened: whatever else is
+// asked of a file system goes through that.
+type seeing struct {
+	fs.FS
+	names map[string]bool
+}
+
+// Open implements fs.FS.
+func (s *seeing) Open(name string) (fs.File, error) {
+	s.names[name] = true
+	return s.FS.Open(name)
 }
 
 // inProject reports whether a path names something in the project.

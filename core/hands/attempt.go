@@ -33,7 +33,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reprise"
 	"reprise/agent"
 	"reprise/core"
 	"reprise/internal/proc"
@@ -45,7 +44,13 @@ type Attempt string
 
 // At gives the attempt of a step in the folder of a run.
 func At(run, step string, n int) Attempt {
-	return Attempt(filepath.Join(run, filepath.FromSlash(reprise.AttemptFolder(step, n))))
+	safe := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, step)
+	return Attempt(filepath.Join(run, "attempts", fmt.Sprintf("%.100s.%d", safe, n)))
 }
 
 func (a Attempt) path(name string) string { return filepath.Join(string(a), name) }
@@ -164,13 +169,10 @@ func (a Attempt) Start(ctx context.Context, hard <-chan struct{}, by agent.Agent
 // ErrAtWork is given for an attempt that was started already.
 var ErrAtWork = errors.New("an agent is at work on this attempt")
 
-// write replaces a file of the folder whole. An agent may have removed the folder.
+// write replaces a file of the folder whole.
 func (a Attempt) write(name string, what any) error {
 	data, err := json.Marshal(what)
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(string(a), 0o700); err != nil {
 		return err
 	}
 	if err := os.WriteFile(a.path(name+".new"), data, 0o600); err != nil {

@@ -87,9 +87,6 @@ func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.
 	if err != nil {
 		return r, err
 	}
-	if err := j.Ours(); err != nil {
-		return r, err
-	}
 	sum := crc32.Update(j.mark.Sum, table(), body)
 	line := fmt.Appendf(nil, "%08x %s\n", sum, body)
 	_, err = j.file.WriteAt(line, j.mark.At)
@@ -104,22 +101,6 @@ func (j *Journal) append(r core.Record, now time.Time, sync func() error) (core.
 		j.checkpoint()
 	}
 	return r, nil
-}
-
-// ErrReplaced is given where something else wrote to the journal, or took it away, while it was
-// open. Nothing more is recorded.
-var ErrReplaced = errors.New("the journal was changed or replaced under us")
-
-// Ours reports whether the file still stands in its place, as long as it was left.
-func (j *Journal) Ours() error {
-	own, err := j.file.Stat()
-	if err != nil {
-		return err
-	}
-	if there, err := os.Lstat(j.file.Name()); err != nil || !os.SameFile(own, there) || own.Size() != j.mark.At {
-		return fmt.Errorf("%s: %w", j.file.Name(), ErrReplaced)
-	}
-	return nil
 }
 
 // replay folds the lines from the checkpoint to the end.

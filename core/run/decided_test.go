@@ -461,35 +461,3 @@ func TestQuestions_checks_and_choices(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
-
-// C14: records that are lost, or those of an older day, do not have a step done again whose commit is
-// there; one that was taken back is.
-func TestC14_a_step_whose_commit_is_there_is_not_begun_again(t *testing.T) {
-	for name, c := range map[string]struct{ lose, want string }{
-		"lost":                {`rm -r .reprise`, "s01\ns02\n"},
-		"an older copy":       {`rm -r .reprise; cp -a $ORACLE_OUT/old .reprise`, "s01\ns02\n"},
-		"and a commit undone": {`git reset -q --hard HEAD~1; rm -r .reprise; cp -a $ORACLE_OUT/old .reprise`, "s01\ns02\ns02\n"},
-		"reverted":            {`git revert --no-edit HEAD >/dev/null; rm -r .reprise; cp -a $ORACLE_OUT/old .reprise`, "s01\ns02\ns02\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir, _ := project(t, 2)
-			shell(t, dir, `echo PLAN.md >>.gitignore; git rm -q --cached PLAN.md; git commit -q -am ignored; cp PLAN.md $ORACLE_OUT/plan`)
-			does := `echo $REPRISE_STEP >>$ORACLE_OUT/did; echo x >$REPRISE_STEP`
-			e := open(t, dir, does)
-			e.Until = "s01"
-			work(t, e, "as you wanted")
-			e.Close()
-			shell(t, dir, `cp -a .reprise $ORACLE_OUT/old; cp PLAN.md $ORACLE_OUT/plan`)
-			e = open(t, dir, does)
-			work(t, e, "the run is over")
-			e.Close()
-			shell(t, dir, c.lose+`; cp $ORACLE_OUT/plan PLAN.md`)
-			e = open(t, dir, does)
-			defer e.Close()
-			work(t, e, "the run is over")
-			if got := shell(t, dir, `cat $ORACLE_OUT/did`); got != c.want {
-				t.Errorf("did %q, want %q", got, c.want)
-			}
-		})
-	}
-}

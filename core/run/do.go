@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/agent"
 	"reprise/core"
 	"reprise/core/hands"
 	"reprise/core/world"
@@ -24,9 +23,6 @@ import (
 // start begins an attempt. The record comes before the agent: one that nobody recorded
 // cannot exist.
 func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
-	if e.Site != nil && !e.Repo.Private() && (step.Place == core.Branch) != (e.site != "") {
-		return e.goTo(ctx, step)
-	}
 	past := e.state().Step(step.ID)
 	if e.Parallel > 1 {
 		return e.startOwn(ctx, stop, step, past)
@@ -41,7 +37,7 @@ func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	}
 	s := core.Start{Step: step.ID, Title: step.Title, Attempt: past.Attempts + 1, Before: now, Head: head.Head, Boot: e.Boot, Again: past.Done}
 	if first := past.First; first.Step != "" { // it continues what is there
-		s.Before, s.Head.Commit, s.Staged, s.Tip = first.Before, first.Head.Commit, first.Staged, head.Commit
+		s.Before, s.Head.Commit, s.Staged = first.Before, first.Head.Commit, first.Staged
 		if past.Left != now { // the user was here in the meantime
 			if s.Before, _, err = e.Repo.Merge(ctx, past.Left, first.Before, now); err != nil {
 				return err
@@ -50,7 +46,7 @@ func (e *Engine) start(ctx, stop context.Context, step core.Step) error {
 	} else if s.Staged, err = e.Repo.Staged(ctx); err != nil {
 		return err
 	}
-	return e.begin(ctx, stop, step, &s, now, e.workDir())
+	return e.begin(ctx, stop, step, &s, now, e.Dir)
 }
 
 // begin asks who does an attempt, records that it begins, and starts it. Where nobody can, the
@@ -64,7 +60,6 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 	if as.Session != "" {
 		as.CLI = hands.At(e.dir, step.ID, past.Attempts).Session().CLI
 	}
-	s.Policy = step.Policy
 	if s.Inner = step.Inner; s.Inner != "" { // what it commits must not find our mark as somebody's change
 		if s.Move, err = e.planMove(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}, "Begin "+step.ID, ""); err != nil {
 			return err
@@ -82,11 +77,6 @@ func (e *Engine) begin(ctx, stop context.Context, step core.Step, s *core.Start,
 		if s.Move, err = e.marked(now, core.SetStatus{Step: step.ID, Status: core.Doing, Attempt: s.Attempt}); err != nil {
 			return err
 		}
-	}
-	if shape, err := e.shape(e.Repo.FS(now)); err == nil {
-		s.Measure = shape.Measure
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	if err := e.do(ctx, core.Record{Start: s}); err != nil {
 		return err
@@ -160,18 +150,8 @@ func (e *Engine) wait(stop context.Context) bool {
 				a.Beat(now)
 			}
 		}
-		if e.Answered != nil && e.Parallel > 1 && now.Sub(beat) > time.Second {
-			if heard, err := e.Answered(context.WithoutCancel(stop)); err != nil {
-				e.notice("", "an answer that was given elsewhere is not taken in", err)
-			} else if heard {
-				return true
-			}
-		}
 		if now.Sub(beat) > time.Second {
 			beat = now
-			if err := e.Hear(); err != nil {
-				e.notice("", "what was told meanwhile cannot be taken in", err)
-			}
 		}
 		if len(ours) == 2 && stop.Err() != nil {
 			return false
@@ -197,9 +177,6 @@ func (e *Engine) notice(step, text string, err error) {
 
 // end records how the open attempt ended. If it is done, the step's commit follows from that.
 func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error {
-	if err := e.Hear(); err != nil {
-		return err
-	}
 	open, look := e.state().OpenOf(d.Step), v.Looks[d.Step]
 	now := look.Now
 	before, err := e.Repo.Only(look.Base, now, slices.Concat(look.Foreign, d.Leave))
@@ -208,21 +185,15 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	end := &core.End{Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: d.Outcome, Before: before, After: now, Why: d.Why, Marked: look.Marked, Account: d.Account, Until: d.Until}
 	if d.Outcome != core.Done {
-		end.Session, end.Lost = look.Session, look.End == core.Full
-	}
-	if shape, err := e.shape(e.Repo.FS(look.Base)); err == nil && shape.Measure == open.Measure && !slices.ContainsFunc(look.Foreign, e.inPlan) {
-		end.Measure = v.Measure // nobody else changed it meanwhile
+		end.Session = look.Session
 	}
 	left := now
 	if look.Passed && look.Judged == nil && open.Place == core.Here && d.Outcome != core.Done && d.Outcome != core.Asking {
-		if left, err = e.withoutHalf(look, e.attempt(open), v.Steps); err != nil {
+		if left, err = e.withoutHalf(look, e.attempt(open)); err != nil {
 			return err
 		}
 	}
-	idle := (d.Outcome == core.Paused || d.Outcome == core.Limited) && !look.Changed && !look.Wrote
 	switch {
-	case idle && open.Place == core.Here && left == now: // it did not begin
-		end.Move, err = e.marked(now, core.SetStatus{Step: open.Step, Status: core.Todo, Attempt: open.Attempt, Why: d.Why})
 	case d.Outcome != core.Failed:
 	case open.Place == core.Here:
 		end.Move, err = e.marked(left, core.SetStatus{Step: open.Step, Status: core.Broken, Attempt: open.Attempt, Why: d.Why})
@@ -256,12 +227,6 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		if end.Move, end.Reopens, err = e.done(ctx, status, v.Steps, before, from, to); err != nil {
 			return err
 		}
-		if look.Judged != nil && look.Judged.Open && end.Move.To == to { // its plan has no place for that
-			end.Marked = append(slices.Clone(end.Marked), open.Step)
-			if !slices.Contains(end.Reopens, open.Step) {
-				end.Reopens = append(end.Reopens, open.Step)
-			}
-		}
 		end.Move.Since, end.Move.Whole = open.Head.Commit, d.Whole
 	}
 	if d.Outcome == core.Asking {
@@ -278,12 +243,6 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 		in := a.Session()
 		end.Usage = e.Used(Attempted{open, in.Dir, in.ID, in.Began, result.Result})
 	}
-	if d.Outcome == core.Limited {
-		end.Awaits = result.Awaits
-	}
-	if d.Outcome == core.Paused && look.End == core.Unable {
-		end.Awaits = string(agent.NeedsSetup)
-	}
 	p := Progress{Kind: Resolved, Step: open.Step, Title: open.Title, Attempt: open.Attempt, Outcome: string(d.Outcome), Text: d.Why, Until: d.Until, Log: a.Log()}
 	if r := result.Reply; d.Outcome == core.Done && r != nil && r.Summary != "" { // shows more than what made us accept it
 		if p.Text = r.Summary; e.Hide != nil {
@@ -292,42 +251,30 @@ func (e *Engine) end(ctx context.Context, d core.EndAttempt, v core.View) error 
 	}
 	if c := e.child[a]; c != nil {
 		_, err = c.Over()
-		p.Kind, p.Took, p.Unstarted = Ended, time.Since(c.Began), result.Outcome == agent.NotStarted
+		p.Kind, p.Took = Ended, time.Since(c.Began)
 		delete(e.child, a)
 	}
 	if open.Inner != "" {
 		p.Kind, p.Log = Ended, ""
 	}
 	if err = errors.Join(err, e.do(ctx, core.Record{End: end})); err == nil {
-		if at := e.state().Step(open.Step).Commit; d.Outcome == core.Done && (at != end.Move.Head.Commit || look.Committed) {
-			p.Commit = at
-		}
 		e.Tell(p)
 		e.switched(open, v)
 	}
 	return err
 }
 
-// withoutHalf gives the world in which an attempt ended without what it wrote into its plan and of what
-// it was to leave, so that the plan offers the step again: these files may be half written, and hide
-// that. What is taken out is kept beside the log of the attempt, and told: nobody can tell a person's
-// edit of these files from it.
-func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt, steps []core.Step) (core.World, error) {
-	var leaves []core.File
-	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == look.Step }); i >= 0 {
-		leaves = steps[i].Leaves
-	}
-	isHalf := func(name string) bool {
-		return e.inPlan(name) || slices.ContainsFunc(leaves, func(f core.File) bool { return world.Below(name, path.Join(e.below, f.Path)) })
-	}
-
+// withoutHalf gives the world in which an attempt ended without what it wrote into its plan, so that
+// this offers the step again: its files may be half written, and hide that. What is taken out is kept
+// beside the log of the attempt, and told: nobody can tell a person's edit of these files from it.
+func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt) (core.World, error) {
 	changes, err := e.Repo.Diff(look.Base, look.Now)
 	if err != nil {
 		return "", err
 	}
 	var half []string
 	for _, c := range changes {
-		if isHalf(c.Path) && !slices.Contains(look.Foreign, c.Path) {
+		if e.inPlan(c.Path) && !slices.Contains(look.Foreign, c.Path) {
 			half = append(half, c.Path)
 		}
 	}
@@ -349,7 +296,7 @@ func (e *Engine) withoutHalf(look *core.Look, a hands.Attempt, steps []core.Step
 		}
 	}
 	if len(half) > 0 {
-		e.notice(look.Step, "it did not finish files that count as done once they are there: they are as they were before it, and what it left of them is kept in "+kept, nil)
+		e.notice(look.Step, "it was cut off in its plan's own files, which are as they were before it; what it left of them is kept in "+kept, nil)
 	}
 	return e.Repo.Only(look.Now, look.Base, half)
 }
@@ -386,8 +333,6 @@ func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
 		for i, q := range asks {
 			if !slices.ContainsFunc(after.Questions, func(of core.Question) bool { return of.ID == ids[i].ID }) {
 				left = append(left, q)
-			} else {
-				end.Asks = append(end.Asks, ids[i].ID)
 			}
 		}
 		asks = left
@@ -399,24 +344,19 @@ func (e *Engine) askOf(end *core.End, look *core.Look) (err error) {
 }
 
 // skip leaves a step out: the plan says so, and nothing else changes.
-func (e *Engine) skip(ctx context.Context, d core.SkipStep, steps []core.Step) error {
-	step := d.Step
-	d.Planned = d.Planned && !e.Skip[step] // a person said it where the plan begins
+func (e *Engine) skip(ctx context.Context, step string, steps []core.Step) error {
 	now, err := e.now(ctx)
 	if err != nil {
 		return err
 	}
 	end := &core.End{Step: step, Title: title(steps, step), Outcome: core.Passed, After: now, Why: "a person left it out"}
-	if d.Planned {
-		end.Why = "its plan leaves it out"
-	}
 	if end.Move, end.Reopens, err = e.done(ctx, core.SetStatus{Step: step, Status: core.Skipped, Why: end.Why}, steps, now, now, now); err != nil {
 		return err
 	}
 	if end.Move.Base == end.Move.To {
 		end.Move = nil
 	}
-	if err = e.do(ctx, core.Record{End: end}); err == nil && !d.Planned {
+	if err = e.do(ctx, core.Record{End: end}); err == nil {
 		e.Tell(Progress{Kind: Ended, Step: step, Title: end.Title, Outcome: string(end.Outcome), Text: end.Why})
 	}
 	return err
@@ -435,11 +375,7 @@ func (e *Engine) answerText(ctx context.Context, q *core.Ask, text string) error
 		if err != nil {
 			return err
 		}
-		trailer := "Reprise-Answer: " + e.Run + "/" + q.ID
-		a.Move, err = e.planMove(now, core.SetAnswer{Question: q.ID, Text: text}, "Answer "+q.ID, trailer)
-		if err == nil && a.Move != nil {
-			err = e.didIt(a.Move, q.Of.Subject, trailer)
-		}
+		a.Move, err = e.planMove(now, core.SetAnswer{Question: q.ID, Text: text}, "Answer "+q.ID, "Reprise-Answer: "+e.Run+"/"+q.ID)
 		if err == nil && a.Move != nil {
 			a.Reopens, err = e.reopens("", now, a.Move.To)
 		}
@@ -448,20 +384,6 @@ func (e *Engine) answerText(ctx context.Context, q *core.Ask, text string) error
 		}
 	}
 	return e.do(ctx, core.Record{Answer: a})
-}
-
-// didIt names the commit of an answer after the step that it ends: a person did that.
-func (e *Engine) didIt(m *core.Move, step, trailer string) error {
-	was, err := e.steps(e.Repo.FS(m.From))
-	if err != nil {
-		return err
-	}
-	is, err := e.steps(e.Repo.FS(m.To))
-	ended := func(s core.Step) bool { return s.ID == step && s.Status.Closed() }
-	if err == nil && !slices.ContainsFunc(was, ended) && slices.ContainsFunc(is, ended) {
-		m.Message = step + ": " + title(is, step) + "\n\n" + trailer
-	}
-	return err
 }
 
 // settle has the plan say what its files show.
@@ -493,12 +415,12 @@ func (e *Engine) planMove(now core.World, change core.Change, subject, trailer s
 	if err != nil {
 		return nil, err
 	}
-	if m.Head, m.Since, m.Message = head.Head, head.Commit, reprise.CommitSubject(subject, "")+"\n"; trailer != "" {
+	if m.Head, m.Since, m.Message = head.Head, head.Commit, subject+"\n"; trailer != "" {
 		m.Message += "\n" + trailer
 	}
 	changes, err := e.Repo.Diff(m.Base, m.To)
 	if err == nil {
-		m.Aside, _, err = e.aside(context.Background(), changes)
+		m.Aside, _, err = e.Repo.Aside(context.Background(), changes)
 	}
 	return m, err
 }
@@ -539,7 +461,7 @@ func (e *Engine) verify(stop context.Context, step string, steps []core.Step) er
 		return fmt.Errorf("step %s wants a check, and none is known", step)
 	}
 	job.Run, job.Step, job.Attempt, job.Role, job.Project = e.Run, step, open.Attempt, "verify", e.Dir
-	job.Dir = repo.Dir(e.below)
+	job.Dir = filepath.Join(repo.Top, filepath.FromSlash(e.below))
 	said, err := e.attempt(open).Check(stop, e.Hard, by, job, func() (string, error) {
 		now, err := repo.Take(ctx)
 		return string(now), err
@@ -565,7 +487,7 @@ func (e *Engine) done(ctx context.Context, status core.SetStatus, steps []core.S
 	if status.Status == core.Skipped {
 		subject += " (skipped)"
 	}
-	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", reprise.CommitSubject(subject, ""), world.StepTrailer, e.Run, step)}
+	m := &core.Move{Base: before, From: from, To: to, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", subject, world.StepTrailer, e.Run, step)}
 	if err := e.mark(m, status); err != nil {
 		return nil, nil, err
 	}
@@ -574,7 +496,7 @@ func (e *Engine) done(ctx context.Context, status core.SetStatus, steps []core.S
 		return nil, nil, err
 	}
 	var why []string
-	if m.Aside, why, err = e.aside(ctx, changes); err != nil {
+	if m.Aside, why, err = e.Repo.Aside(ctx, changes); err != nil {
 		return nil, nil, err
 	}
 	for _, w := range why {
@@ -693,7 +615,7 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep, keep ...string) erro
 	if err != nil {
 		return err
 	}
-	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("%s\n\n%s%s/%s", reprise.CommitSubject("Undo "+d.Step, ""), world.UndoTrailer, e.Run, d.Step)}
+	m := &core.Move{Base: now, From: now, To: now, Head: head.Head, Since: head.Commit, Message: fmt.Sprintf("Undo %s\n\nReprise-Undo: %s/%s", d.Step, e.Run, d.Step)}
 	if !d.Keep {
 		past := e.state().Step(d.Step)
 		before, after := past.Before, past.After
@@ -719,18 +641,14 @@ func (e *Engine) undo(ctx context.Context, d core.UndoStep, keep ...string) erro
 			return err
 		}
 	}
-	if is, err := e.statusIn(m.To, d.Step); err != nil {
+	if open, err := e.isOpen(m.To, d.Step); err != nil {
 		return err
-	} else if is == "" || is == core.Doing || is.Closed() || d.Keep {
+	} else if !open || d.Keep {
 		if err := e.mark(m, core.SetStatus{Step: d.Step, Status: core.Todo, Why: d.Why}); err != nil {
 			return err
 		}
 	}
-	is, err := e.statusIn(m.To, d.Step)
-	if err != nil {
-		return err
-	}
-	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Keep: d.Keep, Stays: is.Closed(), Move: m}})
+	return e.do(ctx, core.Record{Undo: &core.Undo{Step: d.Step, Why: d.Why, Keep: d.Keep, Move: m}})
 }
 
 // folder reports whether the plan is one, with work of its steps in it.
@@ -739,16 +657,14 @@ func (e *Engine) folder(w core.World) bool {
 	return err == nil && info.IsDir()
 }
 
-// statusIn gives what the plan of a world calls a step, "" if it does not have it.
-func (e *Engine) statusIn(w core.World, step string) (core.Status, error) {
+// isOpen reports whether the plan calls a step open in a world.
+func (e *Engine) isOpen(w core.World, step string) (bool, error) {
 	steps, err := e.steps(e.Repo.FS(w))
+	i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step })
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		err = nil
 	}
-	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == step }); i >= 0 {
-		return steps[i].Status, err
-	}
-	return "", err
+	return i >= 0 && !steps[i].Status.Closed() && steps[i].Status != core.Doing, err
 }
 
 // inRepo gives files of the project as worlds name them.
@@ -763,27 +679,13 @@ func (e *Engine) inRepo(names []string) (out []string) {
 var ErrTorn = errors.New("changed since, on the same lines")
 
 // ask puts a question, with the last words of the attempt it is about.
-func (e *Engine) ask(ctx context.Context, a core.AskPerson) error {
+func (e *Engine) ask(a core.AskPerson) error {
 	d := a.Divergence
 	e.at = ""
-	ask := &core.Ask{ID: e.state().AskID(a), Of: a.Of}
-	if of := a.Of; of != nil && of.Unfiled {
-		now, err := e.Repo.Take(ctx)
-		if err != nil {
-			return err
-		}
-		if ask.Move, err = e.planMove(now, core.AddQuestions{Step: d.Step, Questions: []core.Question{*of}}, "Ask "+ask.ID, ""); err != nil {
-			return err
-		}
-		filed := *of
-		filed.Filed = ask.Move != nil
-		ask.Of = &filed
-	}
 	if n := e.state().Step(d.Step).Attempts; d.Facts.Words == "" && n > 0 {
 		d.Facts.Words = hands.At(e.dir, d.Step, n).Words()
 	}
-	ask.Divergence = d
-	err := e.do(ctx, core.Record{Ask: ask})
+	_, err := e.append(core.Record{Ask: &core.Ask{ID: e.state().AskID(a), Divergence: d, Of: a.Of}})
 	if err == nil {
 		text := d.Says + "; " + d.Shows
 		if a.Of != nil {

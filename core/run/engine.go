@@ -49,28 +49,14 @@ type Config struct {
 	// Work says who does an attempt, and fills in the job: the prompt, the environment, what it
 	// may do, the session. An error means that nothing was started: the run rests with it.
 	Work func(ctx context.Context, a Assignment) (agent.Agent, agent.Job, error)
-	// Site makes the checkout in which steps of place Branch are done, or finds it, and gives where it
-	// is in the project and the commit from which its branch comes; nil where they are done in the
-	// project as well.
-	Site func(ctx context.Context) (at, base string, err error)
-	// Uncommitted says that the convention's files are never committed.
-	Uncommitted bool
 	// Check is the command that says whether a step is done, for those that want it.
 	Check func(step core.Step) (by agent.Agent, job agent.Job, ok bool)
 	// Used tells what an attempt used, as its End keeps it; nil for nobody. Budget gives what is
 	// asked before more is used, nil if nothing is used up.
 	Used   func(a Attempted) json.RawMessage
 	Budget func() *core.Question
-	// Answered takes in the answers that were given elsewhere, and reports whether there was one; nil
-	// for none. It is asked while agents work, where none of them is in the project itself.
-	Answered func(ctx context.Context) (bool, error)
-	// Room says why what is begun could not be recorded, nil if it could; nil for nobody who knows.
-	Room func() error
 	// Recorded is told of each record that is made; nil for nobody.
 	Recorded func(core.Record)
-	// Letters passes on what was told meanwhile, to be noted; nil where nothing can be. It is asked now
-	// and then while attempts are at work, and before the end of one is recorded.
-	Letters  func(note func(core.Note) error) error
 	Skip     map[string]bool
 	Until    string
 	Leaves   []string // what steps leave, that is brought from one place to another though git ignores it
@@ -110,10 +96,9 @@ type Attempted struct {
 
 // Judged is an attempt that its convention is to judge.
 type Judged struct {
-	Was, Is     string // the step in its plan, before the attempt and now
+	Step        string
 	Attempt     int
-	Before, Now fs.FS  // the project, before its first attempt and now
-	Place       string // where it worked, a path in the project; empty for that itself
+	Before, Now fs.FS // the project, before its first attempt and now
 	Result      agent.Result
 }
 
@@ -141,8 +126,6 @@ type Progress struct {
 	Until         time.Time
 	Took          time.Duration
 	Log           string // absolute
-	Unstarted     bool   // the agent of an attempt that ended could not be started
-	Commit        string // that holds what was done, "" if nothing was committed
 }
 
 // Kind says what a Progress is about.
@@ -167,7 +150,6 @@ type Engine struct {
 
 	below   string                         // where the project is in the repository; empty at its top
 	dir     string                         // of the run
-	site    string                         // the checkout of its own in which it is worked on, in the repository; empty for the project
 	child   map[hands.Attempt]*hands.Child // the agents that we started
 	seen    map[hands.Attempt]bool         // the attempts whose end we saw: nothing came after their last sign
 	inner   map[string]*core.Inner         // by step, since this engine began: the runs that do steps
@@ -175,8 +157,6 @@ type Engine struct {
 	at      core.World                     // where our own last move left the project; empty if time has passed
 	full    bool                           // our store could not be packed
 	stop    string                         // why nothing more is begun
-	history *world.History                 // what the branch said of steps when the engine first looked
-	older   map[[2]string]bool             // whether a commit is below another one
 	resumed *core.SetHold                  // what the plan is to say of the resume with its next change
 }
 
@@ -204,7 +184,6 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if e.below, err = e.Repo.Below(c.Dir); err != nil {
 		return nil, err
 	}
-	e.alone()
 	e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
 	if err := note(e.Repo.Top, e.below); err != nil {
 		return nil, err
@@ -212,14 +191,12 @@ func Open(ctx context.Context, c Config) (_ *Engine, err error) {
 	if e.Journal, err = journal.Open(e.dir); err != nil {
 		return nil, err
 	}
-	if err := e.settleIn(ctx); err != nil {
-		return nil, err
-	}
+	e.Repo.Always = e.always()
 	if err := e.findOthers(); err != nil {
 		return nil, err
 	}
 	switch s := e.state(); {
-	case s.Seq == 0, c.Begins != nil && s.Ended != nil && s.Due == nil: // another one of the name is over
+	case s.Seq == 0:
 		err = e.beginRun(ctx)
 	case c.Begins != nil && s.Due != nil: // an engine was killed while it made the files
 		err = e.makeDue(ctx)
@@ -401,15 +378,12 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 		return nil, nil, err
 	}
 	if e.below, err = e.Repo.Below(c.Dir); err == nil {
-		e.alone()
 		e.dir = filepath.Join(runsOf(e.Repo.Top, e.below), c.Run)
+		e.Repo.Always = e.always()
 		e.Journal.State, err = journal.Peek(e.dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && e.Journal.State.Seq == 0 { // killed before its first record
 		e.Journal.State.Run, err = *c.begin(), nil
-	}
-	if err == nil {
-		err = e.settleIn(ctx)
 	}
 	if err != nil {
 		done()
@@ -418,20 +392,10 @@ func looking(ctx context.Context, c Config) (e *Engine, done func(), err error) 
 	return e, done, nil
 }
 
-// alone has steps follow each other where they have no places of their own.
-func (e *Engine) alone() {
-	if e.Repo.Private() {
-		e.Parallel = 1
-	}
-}
-
 // always gives what is a part of every world.
 func (e *Engine) always() (out []string) {
 	for _, name := range append([]string{e.Plan}, e.Leaves...) {
 		out = append(out, path.Join(e.below, name))
-	}
-	if e.site != "" {
-		out = append(out, path.Join(e.site, e.below, e.Plan))
 	}
 	return out
 }
@@ -469,9 +433,6 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 		e.pack(ctx)
 		v, err := e.look(ctx)
 		if err != nil {
-			if why := e.Journal.Ours(); why != nil { // what is missing was taken away with it
-				err = fmt.Errorf("%w: %w", why, err)
-			}
 			return rest, err
 		}
 		switch d := core.Next(v).(type) {
@@ -489,7 +450,7 @@ func (e *Engine) Work(ctx context.Context) (rest core.Rest, err error) {
 		case core.WorkInner:
 			err = e.workInner(stop, d.Step)
 		case core.AskPerson:
-			err = e.ask(ctx, d)
+			err = e.ask(d)
 		case core.CloseRun:
 			_, err = e.append(core.Record{Close: &core.Close{Why: "all steps are done", Complete: true}})
 		case core.Rest:
@@ -512,10 +473,7 @@ func (e *Engine) act(ctx context.Context, d core.Decision, v core.View) (ok bool
 	case core.EndAttempt:
 		return true, e.end(ctx, d, v)
 	case core.AdoptStep:
-		if err = e.adopt(ctx, d, v.Steps); err == nil && d.Why != "" { // it was done now, by nobody
-			e.Tell(Progress{Kind: Ended, Step: d.Step, Title: title(v.Steps, d.Step), Outcome: string(core.Done), Text: d.Why})
-		}
-		return true, err
+		return true, e.adopt(ctx, d, v.Steps)
 	case core.UndoStep:
 		return true, e.undo(ctx, d)
 	case core.MakeMove:
@@ -530,7 +488,7 @@ func (e *Engine) act(ctx context.Context, d core.Decision, v core.View) (ok bool
 	case core.SettlePlan:
 		return true, e.settle(ctx)
 	case core.SkipStep:
-		return true, e.skip(ctx, d, v.Steps)
+		return true, e.skip(ctx, d.Step, v.Steps)
 	}
 	return false, nil
 }
@@ -668,9 +626,7 @@ func (e *Engine) attempt(s *core.Start) hands.Attempt { return hands.At(e.dir, s
 // file, or a folder.
 func (e *Engine) plan() string { return path.Join(e.below, e.state().Run.Plan) }
 
-func (e *Engine) inPlan(name string) bool {
-	return world.Below(name, e.plan()) || e.site != "" && world.Below(name, path.Join(e.site, e.plan()))
-}
+func (e *Engine) inPlan(name string) bool { return world.Below(name, e.plan()) }
 
 // shape and record reach the convention, in the part of a world that is the project. Steps
 // have the ids that the records know them by.

@@ -11,10 +11,9 @@ import (
 	"reprise/core/journal"
 )
 
-// Taken notes that the run is taken up, in which mode, with which lease of the project, and what is to
-// be told of it.
-func (e *Engine) Taken(mode string, lease uint64, text string) (record int, err error) {
-	r, err := e.Journal.Note(core.Record{Note: &core.Note{Text: text, Taken: mode, Lease: lease}}, e.Now())
+// Taken notes that the run is taken up, in which mode, and with which lease of the project.
+func (e *Engine) Taken(mode string, lease uint64) (record int, err error) {
+	r, err := e.Journal.Note(core.Record{Note: &core.Note{Text: "taken up", Taken: mode, Lease: lease}}, e.Now())
 	return r.Seq, err
 }
 
@@ -58,17 +57,6 @@ func (e *Engine) Left(action, why string) error {
 func (e *Engine) Settled(call, text, landed string) error {
 	_, err := e.append(core.Record{Note: &core.Note{Text: text, Call: call, Landed: landed}})
 	return err
-}
-
-// Hear notes what was told meanwhile.
-func (e *Engine) Hear() error {
-	if e.Letters == nil {
-		return nil
-	}
-	return e.Letters(func(n core.Note) error {
-		_, err := e.append(core.Record{Note: &n})
-		return err
-	})
 }
 
 // Say writes a person's answer to a question of the plan into it, and commits that.
@@ -118,14 +106,11 @@ func (e *Engine) LeaveOut(ctx context.Context, step string) error {
 	if err != nil {
 		return err
 	}
-	return e.skip(ctx, core.SkipStep{Step: step}, v.Steps)
+	return e.skip(ctx, step, v.Steps)
 }
 
 // Complete reports whether all steps are done.
 func (e *Engine) Complete() bool { return e.state().Ended != nil && e.state().Ended.Complete }
-
-// Did reports whether a step is done by the records, whether or not the plan keeps it.
-func (e *Engine) Did(step string) bool { return e.state().Step(step).Done }
 
 // Asked gives the question that is open, nil if none is.
 func (e *Engine) Asked() *core.Ask {
@@ -147,7 +132,7 @@ func (e *Engine) Foreseen(ctx context.Context, id string) (*core.Ask, error) {
 		if ask, asks := last.(core.AskPerson); !asks || e.state().AskID(ask) != id {
 			break
 		} else if _, now := core.Next(v).(core.AskPerson); now {
-			err = e.ask(ctx, ask)
+			err = e.ask(ask)
 		} else {
 			_, err = e.act(ctx, core.Next(v), v)
 		}
@@ -157,9 +142,6 @@ func (e *Engine) Foreseen(ctx context.Context, id string) (*core.Ask, error) {
 	}
 	return e.Asked(), nil
 }
-
-// Unsettled reports whether an attempt of a step has no end on record.
-func (e *Engine) Unsettled(step string) bool { return e.state().OpenOf(step) != nil }
 
 // Reopen opens a step, whatever the plan and the records say of it, and leaves its work where it is.
 // The files in away say that it is done, and go: git and the worlds have them.

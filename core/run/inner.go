@@ -76,18 +76,14 @@ func (e *Engine) within(c Config) (_ *Engine, err error) {
 	}
 	c.Boot, c.Booted = e.Boot, e.Booted
 	in := &Engine{Config: c, Repo: e.Repo, below: e.below, child: map[hands.Attempt]*hands.Child{}, seen: map[hands.Attempt]bool{}}
-	in.alone()
 	in.dir = filepath.Join(filepath.Dir(e.dir), c.Run)
 	if in.Journal, err = journal.Open(in.dir); err != nil {
 		return nil, err
 	}
 	if plan := path.Join(e.below, c.Plan); !slices.Contains(e.Repo.Always, plan) {
-		e.Repo.Keep(append(e.Repo.Always, plan))
+		e.Repo.Always = append(e.Repo.Always, plan)
 	}
-	if in.state().Site.Place == core.Branch {
-		err = in.settleIn(context.Background())
-	}
-	if err = errors.Join(err, in.findOthers()); err != nil {
+	if err := in.findOthers(); err != nil {
 		return nil, errors.Join(err, in.Journal.Close())
 	}
 	return in, nil
@@ -106,7 +102,7 @@ func (e *Engine) lookInto(ctx context.Context, open *core.Start) (*core.Look, er
 	}
 	if l.Inner.Over && e.Judge != nil {
 		done := hands.Result{Result: agent.Result{Outcome: agent.Done, Reply: &reprise.Reply{Outcome: "done"}}}
-		return l, e.judge(e.Repo, l, open, core.Step{}, done)
+		return l, e.judge(e.Repo, l, open, done)
 	}
 	return l, nil
 }

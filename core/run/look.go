@@ -28,19 +28,11 @@ const slack = 2 * time.Second
 // look makes the view that Next decides from.
 func (e *Engine) look(ctx context.Context) (core.View, error) {
 	v := core.View{State: e.state(), Tries: e.Tries, Cuts: e.Cuts, Parallel: e.Parallel, Now: e.Now(), Skip: e.Skip, Until: e.Until, Stop: e.stop, Busy: e.Repo.Busy()}
-	if err := e.home(ctx); err != nil {
-		return v, err
-	}
 	if err := e.where(ctx, &v); err != nil {
 		return v, err
 	}
 	if e.Budget != nil {
 		v.Budget = e.Budget()
-	}
-	if e.Room != nil && v.Stop == "" {
-		if err := e.Room(); err != nil {
-			v.Stop = err.Error()
-		}
 	}
 	if len(e.others) > 0 {
 		var err error
@@ -68,72 +60,15 @@ func (e *Engine) look(ctx context.Context) (core.View, error) {
 			return v, err
 		}
 	}
-	return v, e.landed(ctx, &v)
-}
-
-// depth is how many commits below HEAD are asked for the work of steps.
-const depth = "1000"
-
-// landed tells which steps that the records do not call done have their commit below HEAD: the records
-// may be those of an older day, or lost. A commit is no such evidence if it is older than the run, or than
-// the last time that its step was opened again, or if its plan has another step of that id.
-func (e *Engine) landed(ctx context.Context, v *core.View) (err error) {
-	for _, s := range v.Steps {
-		past := e.state().Step(s.ID)
-		if past.Done || past.Wanted || e.state().OpenOf(s.ID) != nil || s.Passing {
-			continue
-		}
-		if e.history == nil {
-			if e.history, err = e.Repo.History(ctx, depth); err != nil {
-				return err
-			}
-			e.older = map[[2]string]bool{}
-		}
-		id := e.history.Steps[e.Run+"/"+s.ID]
-		if id == "" {
-			continue
-		}
-		if since := cmp.Or(past.Since, e.state().Since); since != "" {
-			older, known := e.older[[2]string{id, since}]
-			if !known {
-				if older, err = e.Repo.Has(ctx, since, id); err != nil {
-					return err
-				}
-				e.older[[2]string{id, since}] = older
-			}
-			if older {
-				continue
-			}
-		}
-		at := core.Landed{Commit: id}
-		message, then, err := e.Repo.Commit(id)
-		if err != nil {
-			return err
-		}
-		was, err := e.steps(e.Repo.FS(then))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		i := slices.IndexFunc(was, func(old core.Step) bool { return old.ID == s.ID && (s.Named || old.Title == s.Title) })
-		if i < 0 && !s.Named && (len(was) > 0 || !strings.Contains(message, s.Title)) { // git may ignore the plan
-			continue
-		}
-		if at.Ticked = i >= 0 && was[i].Status.Closed(); v.Landed == nil {
-			v.Landed = map[string]core.Landed{}
-		}
-		v.Landed[s.ID] = at
-	}
-	return nil
+	return v, nil
 }
 
 // passing adds the steps of attempts that the plan had only as long as they were the next thing
-// to do, and that are over by its files. Of a step that it does not offer while an attempt is at it,
-// what it needs is as it was when that began.
+// to do, and that are over by its files.
 func (e *Engine) passing(v *core.View) error {
 	for _, open := range e.state().Open {
 		is := func(s core.Step) bool { return s.ID == open.Step }
-		at := slices.IndexFunc(v.Steps, is)
-		if at >= 0 && (!v.Steps[at].Named || !slices.Contains(v.Steps[at].Needs, core.Later) && !v.Steps[at].Status.Closed()) {
+		if slices.ContainsFunc(v.Steps, is) {
 			continue
 		}
 		was, err := e.steps(e.Repo.FS(open.Before))
@@ -143,13 +78,7 @@ func (e *Engine) passing(v *core.View) error {
 		if err != nil {
 			return err
 		}
-		switch i := slices.IndexFunc(was, is); {
-		case i < 0:
-		case at >= 0:
-			s, then := &v.Steps[at], was[i]
-			s.Policy, s.Verify, s.Judges, s.Leaves, s.Subject = then.Policy, then.Verify, then.Judges, then.Leaves, then.Subject
-			s.Account, s.Tries, s.Backoff, s.Place = then.Account, then.Tries, then.Backoff, then.Place
-		case was[i].Passing:
+		if i := slices.IndexFunc(was, is); i >= 0 && was[i].Passing {
 			was[i].Status = core.Finished
 			v.Steps = append(v.Steps, was[i])
 		}
@@ -164,8 +93,7 @@ func (e *Engine) where(ctx context.Context, v *core.View) error {
 		return err
 	}
 	v.Branch = head.Branch
-	gone := e.site == "" && e.state().Site.Place == core.Branch // its checkout is: another one is made of its branch
-	if at := e.state().At; at.Commit != "" && at.Branch != head.Branch && !gone {
+	if at := e.state().At; at.Commit != "" && at.Branch != head.Branch {
 		has, err := e.Repo.Has(ctx, head.Commit, at.Commit)
 		if err != nil {
 			return err
@@ -211,7 +139,7 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if err != nil {
 		return nil, err
 	}
-	if l.Base, err = repo.WithCommits(ctx, open.Before, cmp.Or(open.Tip, open.Head.Commit), a.Action()); err != nil {
+	if l.Base, err = repo.WithCommits(ctx, open.Before, open.Head.Commit, a.Action()); err != nil {
 		return nil, err
 	}
 	changes, err := e.Repo.Diff(l.Base, l.Now)
@@ -227,16 +155,16 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 	if err := e.commits(l, open, head); err != nil {
 		return nil, err
 	}
+	if open.Place == core.Here {
+		if err := e.foreign(ctx, l, open, a, git, changes, head); err != nil {
+			return nil, err
+		}
+	}
 	step := core.Step{ID: open.Step}
 	if i := slices.IndexFunc(steps, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
 		step = steps[i]
 	}
-	if open.Place == core.Here {
-		if err := e.foreign(ctx, l, open, a, git, changes, head, result.Outcome == agent.Done && !step.Judges); err != nil {
-			return nil, err
-		}
-	}
-	l.Judges, l.Passed = step.Judges, l.Ticked && (step.Passing || e.showsItself(step))
+	l.Judges, l.Passed = step.Judges, l.Ticked && step.Passing
 	if l.Missing, err = e.missing(repo, open, l.Now, step.Leaves); err != nil {
 		return nil, err
 	}
@@ -272,17 +200,11 @@ func (e *Engine) lookAt(ctx context.Context, open *core.Start, steps []core.Step
 		}
 	}
 	if e.Judge != nil && len(l.Missing) == 0 && (l.Proved() || len(l.Questions) > 0) {
-		if err := e.judge(repo, l, open, step, result); err != nil {
+		if err := e.judge(repo, l, open, result); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
-}
-
-// showsItself reports whether a step leaves nothing but files of the plan: that one is there may be all
-// by which the plan calls it done, whole or half.
-func (e *Engine) showsItself(step core.Step) bool {
-	return len(step.Leaves) > 0 && !slices.ContainsFunc(step.Leaves, func(f core.File) bool { return !e.inPlan(path.Join(e.below, f.Path)) })
 }
 
 // missing tells which of the files that a step must leave are not there where it worked, or are
@@ -297,21 +219,13 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 	}
 	defer root.Close()
 	for _, f := range files {
-		itself, _ := root.Lstat(filepath.FromSlash(f.Path)) //nolint:errcheck // Stat tells
-		link := itself != nil && itself.Mode()&fs.ModeSymlink != 0
 		switch info, err := root.Stat(filepath.FromSlash(f.Path)); {
-		case errors.Is(err, fs.ErrNotExist) && link:
-			out = append(out, f.Path+" is a link to nothing")
 		case errors.Is(err, fs.ErrNotExist):
 			out = append(out, f.Path+" is not there")
-		case err != nil && link:
-			out = append(out, f.Path+" is a link that leads out of the project, or cannot be followed: "+err.Error())
 		case err != nil:
 			out = append(out, f.Path+" cannot be read: "+err.Error())
-		case !info.IsDir() && !info.Mode().IsRegular():
-			out = append(out, f.Path+" is neither a file nor a folder")
 		case info.IsDir():
-			if !holds(root.FS(), f.Path) {
+			if list, err := fs.ReadDir(root.FS(), f.Path); err != nil || len(list) == 0 {
 				out = append(out, f.Path+" is a folder with nothing in it")
 			}
 		case f.Changed:
@@ -327,30 +241,9 @@ func (e *Engine) missing(repo *world.Repo, open *core.Start, now core.World, fil
 	return out, nil
 }
 
-// holds reports whether a folder has anything but folders in it.
-func holds(fsys fs.FS, dir string) (any bool) {
-	fs.WalkDir(fsys, dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read holds nothing
-		if any = err == nil && !d.IsDir(); any {
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return any
-}
-
 // judge asks the convention what it makes of an attempt.
-func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, step core.Step, r hands.Result) (err error) {
-	j := Judged{Was: open.Step, Is: cmp.Or(step.InPlan, open.Step), Attempt: open.Attempt, Result: r.Result}
-	was, err := e.steps(e.Repo.FS(open.Before))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if i := slices.IndexFunc(was, func(s core.Step) bool { return s.ID == open.Step }); i >= 0 {
-		j.Was = was[i].InPlan
-	}
-	if e.site != "" {
-		j.Place = path.Join(e.state().Site.At, e.below)
-	}
+func (e *Engine) judge(repo *world.Repo, l *core.Look, open *core.Start, r hands.Result) (err error) {
+	j := Judged{Step: open.Step, Attempt: open.Attempt, Result: r.Result}
 	if j.Before, err = e.sub(e.Repo.FS(open.Before)); err != nil {
 		return err
 	}
@@ -377,18 +270,12 @@ var endings = map[agent.Outcome]core.Ending{
 	agent.Killed: core.Killed, agent.TimedOut: core.Late, agent.Stopped: core.Asked,
 }
 
-// lost says why nobody continues a session.
-var lost = map[agent.Outcome]string{
-	agent.OutOfContext:    "the context of its session was used up; a new session takes over",
-	agent.SessionNotFound: "its session could not be found; a new session takes over",
-}
-
 // ended says how the agent of an attempt ended, and what it says of its work: by the last event
 // of its CLI, by how it ended if it is a plain command, or by its reply, which counts however it
 // was cut off.
 func (e *Engine) ended(l *core.Look, r hands.Result, ended bool) {
 	if ended {
-		l.End, l.Why = endings[r.Outcome], cmp.Or(lost[r.Outcome], r.Reason, string(r.Outcome))
+		l.End, l.Why = endings[r.Outcome], cmp.Or(r.Reason, string(r.Outcome))
 	}
 	if r.Outcome == agent.Limited {
 		l.Limit, l.LimitEnds = l.Why, r.Until
@@ -431,11 +318,7 @@ func (e *Engine) powerCut(open *core.Start) bool { return open.Boot != "" && ope
 func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Change) (own bool, others []string, err error) {
 	var was []core.Step
 	if slices.ContainsFunc(changes, func(c world.Change) bool { return e.inPlan(c.Path) }) {
-		before := open.Before
-		if open.Move != nil { // what that changed is no mark of the attempt
-			before = open.Move.To
-		}
-		if was, err = e.steps(e.Repo.FS(before)); errors.Is(err, fs.ErrNotExist) {
+		if was, err = e.steps(e.Repo.FS(open.Before)); errors.Is(err, fs.ErrNotExist) {
 			err = nil // the plan is newer than the attempt
 		}
 	}
@@ -455,9 +338,8 @@ func (e *Engine) ticks(open *core.Start, steps []core.Step, changes []world.Chan
 	return own, others, err
 }
 
-// foreign tells the attempt's work from what the user did beside it. finished says that its agent
-// ended well, and had something to make.
-func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow, finished bool) error {
+// foreign tells the attempt's work from what the user did beside it.
+func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a hands.Attempt, git hands.Git, changes []world.Change, head world.HeadNow) error {
 	if l.End == core.Gone && !l.Seen { // he may have been here since
 		last := a.LastSign().Add(slack)
 		if e.powerCut(open) && last.Before(e.Booted) { // before it came back nobody was
@@ -511,11 +393,8 @@ func (e *Engine) foreign(ctx context.Context, l *core.Look, open *core.Start, a 
 		return err
 	}
 	_, torn, err := e.Repo.Apart(ctx, &core.Move{Base: base, To: l.Now, Since: open.Head.Commit}, head)
-	only := finished && !slices.ContainsFunc(changes, func(c world.Change) bool {
-		return !slices.Contains(apart, c.Path) && !slices.Contains(torn, c.Path)
-	})
 	for _, path := range torn {
-		if only || a.Mentions(path) { // with nothing else it may be all that was done
+		if a.Mentions(path) {
 			l.Torn = append(l.Torn, path)
 		} else { // he changed his own lines again
 			l.Foreign = append(l.Foreign, path)

@@ -37,11 +37,8 @@ func (e *Engine) findOthers() error {
 		if !slices.ContainsFunc(state.Open, func(s *core.Start) bool { return s.Inner == "" }) {
 			continue
 		}
-		if e.site != "" || state.Site.Place == core.Branch { // they do not meet
-			continue
-		}
 		other := &Engine{Config: e.Config, Repo: e.Repo, below: dirs[dir], dir: dir, seen: map[hands.Attempt]bool{}}
-		other.Used, other.Budget, other.Recorded, other.Letters = nil, nil, nil, nil // they are of this run
+		other.Used, other.Budget, other.Recorded = nil, nil, nil // they are of this run
 		other.Run, other.Plan = state.Run.Run, state.Run.Plan
 		if other.Judge = nil; e.Other != nil {
 			other.Convention, other.Judge = e.Other(state.Run)

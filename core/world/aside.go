@@ -24,16 +24,6 @@ const (
 // asked, and says why in a sentence for each reason: what git ignores, names of secrets, and
 // folders that make the step larger than anybody would look at.
 func (r *Repo) Aside(ctx context.Context, changes []Change) (files, why []string, err error) {
-	if r.beside != nil {
-		var work []Change
-		for _, c := range changes {
-			if below, ok := r.within(c.Path); ok {
-				work = append(work, Change{below, c.Old, c.New})
-			}
-		}
-		files, why, err = r.beside.Aside(ctx, work)
-		return r.fromWork(files), why, err
-	}
 	var ignored, secrets, large []string
 	sizes := map[string][]string{} // new files by the first folder below which all is new
 	for _, c := range changes {

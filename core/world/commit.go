@@ -18,7 +18,6 @@ import (
 const (
 	RecordTrailer = "Reprise-Record: " // the run and the number of the record
 	StepTrailer   = "Reprise-Step: "   // the run and the step
-	UndoTrailer   = "Reprise-Undo: "   // likewise: it takes the step back, or opens it again
 )
 
 // Make makes a move, for the first time or again: files, index, commit. It is done when it
@@ -29,12 +28,6 @@ func (r *Repo) Make(ctx context.Context, run string, rec core.Record) (left []st
 	m := rec.Move()
 	if left, err = r.MoveFiles(ctx, m.From, m.To); err != nil || r.private || m.Message == "" {
 		return left, errors.Join(err, r.Sync())
-	}
-	if r.beside != nil {
-		if m, err = r.inWork(m); err != nil {
-			return left, err
-		}
-		r = r.beside
 	}
 	if busy := r.Busy(); busy != "" {
 		return left, errors.New(busy)
@@ -131,9 +124,6 @@ func (r *Repo) commit(ctx context.Context, m *core.Move, head HeadNow, trailer s
 func (r *Repo) Apart(ctx context.Context, m *core.Move, head HeadNow) (files map[string]Entry, torn []string, err error) {
 	if r.private {
 		return nil, nil, nil
-	}
-	if r.beside != nil {
-		return r.apartInWork(ctx, m)
 	}
 	changes, err := r.Diff(m.Base, m.To)
 	if err != nil {

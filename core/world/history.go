@@ -51,9 +51,6 @@ func (r *Repo) History(ctx context.Context, most string) (*History, error) {
 			if of, ok := strings.CutPrefix(line, "This reverts commit "); ok && !gone { // a revert of a revert takes nothing back
 				reverts[strings.TrimSuffix(of, ".")] = id
 			}
-			if step, ok := strings.CutPrefix(line, UndoTrailer); ok && !gone && h.Steps[step] == "" && h.Reverted[step] == "" {
-				h.Reverted[step] = id
-			}
 			step, ok := strings.CutPrefix(line, StepTrailer)
 			switch {
 			case !ok || h.Steps[step] != "" || h.Reverted[step] != "":

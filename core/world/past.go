@@ -37,16 +37,6 @@ func (r *Repo) WithCommits(ctx context.Context, w core.World, since, action stri
 	if r.private {
 		return w, nil
 	}
-	if r.beside != nil {
-		work, err := r.work(w)
-		if err == nil {
-			work, err = r.beside.WithCommits(ctx, work, since, action)
-		}
-		if err != nil {
-			return w, err
-		}
-		return r.put(w, work)
-	}
 	data, err := os.ReadFile(filepath.Join(r.gitDir, "logs", "HEAD"))
 	if err != nil {
 		if os.IsNotExist(err) {

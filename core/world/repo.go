@@ -35,12 +35,8 @@ const Folder = ".reprise"
 type Repo struct {
 	Top string // the working tree
 	// Always are files that are in every world, whether or not git ignores them: those of the
-	// convention. Keep sets them.
+	// convention.
 	Always []string
-
-	beside *Repo  // of a pair: the checkout where the work is; the rest of it is the convention's files
-	at     string // where that is in the project
-	home   string // the working tree that has our folder
 
 	program   string   // git, as whoever may write here cannot replace it
 	environ   []string // with a PATH that has nothing of the project
@@ -93,10 +89,6 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	}
 	return r, nil
 }
-
-// Private reports whether the project is in no repository of the user's: it has no branch and no
-// worktrees.
-func (r *Repo) Private() bool { return r.private }
 
 // Look opens the project for somebody who only looks: nothing in it is written, no lock is
 // taken, and what a world needs is kept in a temporary folder until Close.
@@ -151,14 +143,10 @@ func (r *Repo) find(ctx context.Context, dir string) error {
 		}
 	} else {
 		r.private, r.objects = true, filepath.Join(r.gitDir, "objects")
-		if err := os.MkdirAll(filepath.Dir(r.gitDir), 0o700); err != nil {
-			return err
-		}
 		if _, err := r.command(ctx, dir, clean(r.environ), nil, "init", "-q", "--bare", r.gitDir); err != nil {
 			return err
 		}
 	}
-	r.home = r.Top
 	return tooWide(r.Top)
 }
 
@@ -250,9 +238,6 @@ func (r *Repo) Below(dir string) (string, error) {
 
 // Busy says what the user is in the middle of, during which no commit must be made.
 func (r *Repo) Busy() string {
-	if r.beside != nil {
-		return r.beside.Busy()
-	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
 		if _, err := os.Lstat(filepath.Join(r.gitDir, name)); err == nil {
 			return "a merge or a rebase is under way in this project (" + name + "): finish it first"
@@ -307,7 +292,7 @@ func (r *Repo) env(s side) []string {
 func (r *Repo) store() []string {
 	stores := quoted(r.objects)
 	if r.looking {
-		stores += string(os.PathListSeparator) + quoted(filepath.Join(r.home, Folder, "worlds", "objects"))
+		stores += string(os.PathListSeparator) + quoted(filepath.Join(r.Top, Folder, "worlds", "objects"))
 	}
 	return []string{
 		"GIT_INDEX_FILE=" + r.index(), "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + stores,

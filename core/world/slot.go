@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"reprise/core"
 )
@@ -34,7 +35,21 @@ func (r *Repo) Slot(ctx context.Context, name string) (*Repo, error) {
 			return nil, err
 		}
 	}
-	return r.checkout(ctx, name, top)
+	s := *r
+	s.Top, s.indexName, s.seen, s.last, s.staged, s.stamp, s.slots = top, "index."+name, "", "", "", "", nil
+	out, err := r.command(ctx, top, clean(r.environ), nil, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	s.gitDir = strings.TrimSpace(string(out))
+	if s.batch, err = startBatch(&s); err != nil {
+		return nil, err
+	}
+	if r.slots == nil {
+		r.slots = map[string]*Repo{}
+	}
+	r.slots[name] = &s
+	return &s, nil
 }
 
 // Reset takes a slot to a commit, and gives it those files of the convention that git
@@ -67,8 +82,8 @@ func (r *Repo) Reset(ctx context.Context, head HeadNow, from *Repo) error {
 			continue
 		}
 		path := filepath.Join(r.Top, name)
-		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755)); err == nil {
-			err = os.WriteFile(path, data, 0o644)
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o777)); err == nil {
+			err = os.WriteFile(path, data, 0o666)
 		}
 		if err != nil {
 			return err

@@ -34,9 +34,6 @@ const largeMark = "1a49ef11e0" // the ids of large files begin so
 //
 // Who only looks takes the project once: for him all runs of a checkout are at one moment.
 func (r *Repo) Take(ctx context.Context) (core.World, error) {
-	if r.beside != nil {
-		return r.takePair(ctx)
-	}
 	if r.looking {
 		return r.takeOnce(ctx)
 	}
@@ -169,7 +166,7 @@ func (r *Repo) filesOf(p string) (names []string) {
 			}
 		case len(names) > newFiles:
 			return fs.SkipAll
-		case d.Type().IsRegular() || rel == p && d.Type() == fs.ModeSymlink:
+		case d.Type().IsRegular() || rel == p:
 			names = append(names, filepath.ToSlash(rel))
 		}
 		return nil

@@ -238,7 +238,7 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (tells []told) {
 		if i, ok := g.find(a.Commit); ok { // what we accepted and committed ourselves
 			add(i, "holds the work that was accepted", false)
 		}
-		for _, c := range g.named(r, s) { // or as it was amended or rebased since
+		for _, c := range g.byWord[reprise.TrailerWord(r.ID)+"/"+reprise.TrailerWord(s.ID)] { // or as it was amended or rebased since
 			if c.accepted && a.Key != "" && slices.Contains(g.git.Commits[c.at].Steps, a.Key+reprise.TrailerAccepted) {
 				add(c.at, "holds the work that was accepted", false)
 			}
@@ -249,7 +249,7 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (tells []told) {
 			add(i, "names this step in its trailer", false)
 		}
 	}
-	for _, c := range g.named(r, s) {
+	for _, c := range g.byWord[reprise.TrailerWord(r.ID)+"/"+reprise.TrailerWord(s.ID)] {
 		if !g.older(r, c.at) {
 			add(c.at, "names this step in its trailer", !c.accepted || s.Ended > 0)
 		}
@@ -269,12 +269,6 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (tells []told) {
 	return tells
 }
 
-// named gives the commits whose trailer names a step.
-func (g *Grader) named(r *reprise.Run, s *reprise.Step) []ours {
-	step := "/" + reprise.TrailerWord(s.ID)
-	return slices.Concat(g.byWord[reprise.TrailerWord(r.ID)+step], g.byWord[r.LogName()+step])
-}
-
 // older reports whether a commit cannot hold anything of a run, whatever its subject says:
 // it was made before the run was started here, or for another run. Its trailer tells of
 // which run of which name it is; without one its time does, which git keeps in whole
@@ -285,13 +279,13 @@ func (g *Grader) older(r *reprise.Run, i int) bool {
 		run, _, life, _, ok := reprise.TrailerStep(value)
 		switch {
 		case !ok:
-		case !r.Trails(run):
+		case run != reprise.TrailerWord(r.ID):
 			other = true
 		case r.Life == "":
-			return life != "" && g.hasNamesake(r) || g.ofAnotherList(r, c)
+			return g.hasNamesake(r) || g.ofAnotherList(r, c)
 		case life == r.Life:
 			return false
-		case life != "": // without one its time tells
+		default:
 			named = true
 		}
 	}

@@ -55,7 +55,7 @@ func TestX7_a_fresh_start_is_undone_completely(t *testing.T) {
 			call("git", "commit", "-q", "-m", "base")
 			then := filesOf(t, dir)
 			out := call(os.Args[0], "resume", run, "--fresh", "--mode", "autopilot", "--trust", "--yes")
-			named := regexp.MustCompile("`reprise (undo [^`]+)` takes back what it changed").FindStringSubmatch(out)
+			named := regexp.MustCompile("`reprise (undo [0-9]+)` takes back what it changed").FindStringSubmatch(out)
 			if named == nil || maps.Equal(filesOf(t, dir), then) {
 				t.Fatalf("nothing was begun, or no undo is named:\n%s", out)
 			}

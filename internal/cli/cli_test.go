@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPRISE_NOW", "2026-03-01T12:00:00Z")
+			env.Setenv("REPRISE_ENGINE", os.Getenv("REPRISE_ENGINE"))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_AUTHOR_NAME", "t")
 			env.Setenv("GIT_AUTHOR_EMAIL", "t@example.org")

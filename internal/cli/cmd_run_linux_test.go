@@ -1,11 +1,18 @@
 package cli_test
 
 import (
-	"errors"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"reprise"
+	"reprise/convention"
+	"reprise/engine"
+	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // TestOR1_run_in_preflight_makes_nothing_before_the_word: a pre-flight check shows
@@ -45,16 +52,33 @@ func TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun(t *testing.T) {
 	t.Parallel()
 	dir, env := unstarted(t)
 	trusts(t, dir, env, "release.yaml", "reprise.yaml")
-	if out, errOut, code := run(t, env, "run", "release.yaml", "--id", "one", "--mode", "autopilot", "--until", "build", "--dir", dir); code != 0 {
-		t.Fatalf("%d: %s%s", code, out, errOut)
+	w, hash, err := engine.ReadFlow(filepath.Join(dir, "release.yaml"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	journals, err := filepath.Glob(filepath.Join(dir, ".reprise/runs/*/journal"))
-	if err != nil || len(journals) != 1 {
-		t.Fatal(journals, err)
+	graph, err := w.Graph("release.yaml", hash, 3)
+	if err != nil {
+		t.Fatal(err)
 	}
-	text, err := os.ReadFile(journals[0])
-	begin, _, _ := strings.Cut(string(text), "\n")
-	if err := errors.Join(err, os.WriteFile(journals[0], []byte(begin+"\n"), 0o600), os.Remove(filepath.Join(filepath.Dir(journals[0]), "state")), os.RemoveAll(filepath.Join(dir, ".agent-memory/runs/one"))); err != nil {
+	ref := reprise.Ref{Layout: "eventrun", ID: "one", Path: ".agent-memory/runs/one", Kind: reprise.KindGraph}
+	store, err := durable.Open(dir, durable.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(store, convention.Find("eventrun"), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := reprise.Place(ref)
+	began := reprise.Event{Kind: reprise.RunStarted, At: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC), Text: graph, Run: &place}
+	if _, err := j.Record(context.Background(), began); err != nil {
+		t.Fatal(err)
+	}
+	store.Release()
+	if err := os.RemoveAll(filepath.Join(dir, ref.Path)); err != nil {
 		t.Fatal(err)
 	}
 	out, errOut, code := run(t, env, "run", "release.yaml", "--mode", "autopilot", "--until", "build", "--dir", dir)

@@ -260,6 +260,9 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, choice upkeep
 	if kept = slices.Concat(kept, report.Each(plan.Kept, upkeep.Kept.String)); len(kept) > 0 {
 		p.line("Changed by others since, and kept:")
 		p.some("  ", kept)
+		for _, k := range plan.Kept {
+			p.diff(k.Diff)
+		}
 		if !choice.All {
 			p.line("`reprise undo %s --all` undoes that as well.", s.ID)
 		}
@@ -280,6 +283,7 @@ func undone(plan *upkeep.UndoPlan, all bool) string {
 		what, did string
 	}{
 		{len(plan.Back), "file", "written back"}, {len(plan.Appeared), "file", "archived"},
+		{len(slices.DeleteFunc(slices.Clone(plan.Kept), func(k upkeep.Kept) bool { return k.Diff == "" })), "file", "mended"},
 		{len(plan.Commits), "commit", "taken back"}, {len(plan.Moves), "checkout", "restored"},
 	} {
 		if of.n > 0 {
@@ -290,7 +294,8 @@ func undone(plan *upkeep.UndoPlan, all bool) string {
 	if parts == nil {
 		text = "No file and no commit was taken back."
 	}
-	if n := len(plan.Kept) + len(plan.Others); n > 0 && !all {
+	stays := slices.DeleteFunc(slices.Clone(plan.Kept), func(k upkeep.Kept) bool { return k.Diff != "" })
+	if n := len(stays) + len(plan.Others); n > 0 && !all {
 		text += fmt.Sprintf(" What is kept (%d) is listed above.", n)
 	}
 	return text

@@ -12,7 +12,6 @@ import (
 	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/durable"
-	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
@@ -80,7 +79,7 @@ func errorCodes() []errorCode {
 		{exitHeld, has[*upkeep.ElsewhereError]},
 		{exitHeld, has[*durable.HeldError]},
 		{exitChanged, func(err error) bool { return errors.Is(err, reprise.ErrChanged) }},
-		{exitBlocked, func(err error) bool { return errors.Is(err, durable.ErrFenced) || errors.Is(err, journal.ErrReplaced) }},
+		{exitBlocked, func(err error) bool { return errors.Is(err, durable.ErrFenced) }},
 		{exitUnreadable, has[*durable.DamageError]},
 		{exitUnreadable, has[*engine.GoneError]},
 		{exitBlocked, has[*engine.InTheWayError]},

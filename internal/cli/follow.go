@@ -49,8 +49,7 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 	state := filepath.Join(f.root, durable.StateDir)
 	judged, fresh := time.Now(), true
 	for working := found.Decisions[run].State == reprise.Running; ; {
-		folders.Add(state, filepath.Join(state, "journal"), filepath.Join(state, "logs"), filepath.Join(state, "runs", journal.Name(run.Ref)))
-		folders.Add(f.printing()...)
+		folders.Add(state, filepath.Join(state, "journal"), filepath.Join(state, "logs"))
 		h, err := tender.Log(run)
 		if err == nil {
 			err = f.more(h, working)
@@ -173,14 +172,6 @@ func (f *follower) output(t *tailed, line string) error {
 	}
 	f.page.line("%s", fit(fmt.Sprintf("      %s | %s", clip(t.step, 30), plain(line)), f.page.columns))
 	return nil
-}
-
-// printing gives the folders of the attempts whose output is shown.
-func (f *follower) printing() (out []string) {
-	for _, t := range f.outputs {
-		out = append(out, filepath.Dir(filepath.Join(f.root, filepath.FromSlash(journal.OutputOf(f.run.Ref, t.step, t.attempt)))))
-	}
-	return out
 }
 
 func (f *follower) close() {

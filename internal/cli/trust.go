@@ -41,6 +41,7 @@ func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
 		Prompts: set.Templates, Workflow: s.workflow,
 		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
+		Worlds: s.env("REPRISE_ENGINE") == "worlds",
 	}
 	if s.asks() {
 		e.Ask = s.ask

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -465,3 +466,7 @@ func (s *Store) Logs() ([]string, error) {
 	slices.Sort(out)
 	return slices.Compact(out), s.explain(err)
 }
+
+// FleetMark is the file beside a log which says that the fleet has its run open. It travels
+// with the log, on the run's branch; its text is the name of that branch.
+func FleetMark(log string) string { return path.Join(journalDir, log+".fleet") }
