@@ -1155,7 +1155,8 @@ func (e *Engine) foreseenOnWorlds(ctx context.Context, ref reprise.Ref) (out pro
 	}
 	starts := func(id string) {
 		if l.conv.Playbook != nil {
-			all, _ := l.conv.Starts(store) // where it cannot tell, nothing is foreseen
+			var all []reprise.Assignment
+			all, err = l.conv.Starts(store)
 			for _, a := range all {
 				out.Starts, out.Steps = append(out.Starts, a.Unit), append(out.Steps, a.Step)
 			}
@@ -1184,7 +1185,7 @@ func (e *Engine) foreseenOnWorlds(ctx context.Context, ref reprise.Ref) (out pro
 	case core.CloseRun:
 		out.Finishes = true
 	}
-	return out, nil
+	return out, err
 }
 
 // refusedOnWorlds tells that no agent is configured or installed for what comes next.

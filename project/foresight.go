@@ -124,8 +124,12 @@ func (v *View) tellCutOff(seen Foreseen, world *examine.World) {
 		case slices.Contains(seen.Settled, open.Step):
 			says += "; it is not done again"
 		case slices.Contains(seen.Steps, open.Step):
-			says += "; it is run again"
 			changed := world.Uncommitted(r)
+			if len(changed) > 0 {
+				says += "; it is continued on what is there"
+			} else {
+				says += "; it is begun again"
+			}
 			for _, c := range changed[:min(shownLeft, len(changed))] {
 				says += "; " + c.Says()
 			}
